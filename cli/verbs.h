@@ -1,0 +1,9 @@
+// Every verb, in the order of --help: the pipeline's order.
+#pragma once
+#include "cli/verb.h"
+
+namespace kernelift::cli {
+
+extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kReplay, kTune, kApply, kOptimize, kReport, kSimulate, kExport;
+
+}  // namespace kernelift::cli

@@ -1,0 +1,23 @@
+# Static LLVM and Clang 22. Targets that need them link kernelift_llvm (IR, code generation, lld) or
+# kernelift_clang (front end and tooling as well); both reuse precompiled LLVM headers by
+# kernelift_llvm_headers(TARGET).
+find_package(LLVM 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
+find_package(Clang 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
+
+llvm_map_components_to_libnames(KERNELIFT_LLVM_LIBS
+  Core Support IRReader BitReader BitWriter Linker Passes ipo Vectorize TransformUtils Analysis Target
+  TargetParser CodeGen AsmParser Demangle Object MC
+  X86CodeGen X86AsmParser X86Desc X86Info NVPTXCodeGen NVPTXDesc NVPTXInfo
+  AMDGPUCodeGen AMDGPUAsmParser AMDGPUDesc AMDGPUInfo OrcJIT)
+
+add_library(kernelift_llvm INTERFACE)
+target_include_directories(kernelift_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(kernelift_llvm INTERFACE lldELF lldCommon ${KERNELIFT_LLVM_LIBS})
+target_link_directories(kernelift_llvm INTERFACE ${LLVM_LIBRARY_DIR})
+
+add_library(kernelift_clang INTERFACE)
+target_link_libraries(kernelift_clang INTERFACE
+  clangTooling clangToolingCore clangASTMatchers clangRewrite clangFrontend clangFrontendTool clangCodeGen clangDriver
+  clangSerialization clangSema clangParse clangAST clangLex clangBasic kernelift_llvm)
+
+set(KERNELIFT_CLANG_RESOURCE_DIR ${LLVM_LIBRARY_DIR}/clang/22)

@@ -1,0 +1,138 @@
+// Whole-file reads and atomic writes on POSIX calls, so that every failure carries errno's own words; see file.h.
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+Error errno_error(const char* verb, const fs::path& path) {
+  int code = errno;
+  std::string message = std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code);
+  if (code == ENOSPC) message += "; free some space or choose another place with --state DIR";
+  if (code == EROFS || code == EACCES) message += "; choose a writable place with --state DIR";
+  return environment_error(message);
+}
+
+template <class Container>
+Result<Container> read_all(const fs::path& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno_error("read", path);
+  struct stat info {};
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    close(fd);
+    errno = EISDIR;
+    return errno_error("read", path);
+  }
+  Container content;
+  content.resize(info.st_size > 0 ? static_cast<size_t>(info.st_size) : 0);
+  size_t filled = 0;
+  for (;;) {
+    if (filled == content.size()) content.resize(filled + 65536);
+    ssize_t got = read(fd, reinterpret_cast<char*>(content.data()) + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      Error error = errno_error("read", path);
+      close(fd);
+      return error;
+    }
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  close(fd);
+  content.resize(filled);
+  return content;
+}
+
+Status write_fully(int fd, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    ssize_t put = write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno_error("write", path);
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+  if (fsync(fd) != 0 && errno != EINVAL) return errno_error("write", path);
+  return done();
+}
+
+}  // namespace
+
+Result<std::string> read_text(const fs::path& path) { return read_all<std::string>(path); }
+Result<std::vector<std::byte>> read_bytes(const fs::path& path) { return read_all<std::vector<std::byte>>(path); }
+
+Status write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  std::error_code code;
+  fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  fs::create_directories(folder, code);
+  std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
+  int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return errno_error("write", path);
+  fchmod(fd, 0644);
+  Status written = write_fully(fd, bytes, path);
+  close(fd);
+  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = errno_error("write", path);
+  if (!written.ok()) {
+    unlink(temporary.c_str());
+    return written;
+  }
+  if (int dir = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) {
+    fsync(dir);
+    close(dir);
+  }
+  return done();
+}
+
+Status write_atomically(const fs::path& path, std::string_view text) {
+  return write_atomically(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix) {
+  std::error_code code;
+  fs::path base = fs::temp_directory_path(code);
+  if (code) base = "/tmp";
+  std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
+  if (!mkdtemp(name.data())) return errno_error("create a temporary folder", base);
+  return TemporaryFolder(name);
+}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+fs::path find_state_folder(const fs::path& start) {
+  std::error_code code;
+  fs::path from = fs::absolute(start, code);
+  for (fs::path at = from;; at = at.parent_path()) {
+    if (fs::is_directory(at / ".kernelift", code)) return at / ".kernelift";
+    if (at == at.parent_path()) return from / ".kernelift";
+  }
+}
+
+Status create_state_folder(const fs::path& state) {
+  std::error_code code;
+  fs::create_directories(state, code);
+  if (code) return environment_error("cannot create " + state.string() + ": " + code.message() +
+                                     "; choose a writable place with --state DIR");
+  if (fs::exists(state / ".gitignore", code)) return done();
+  return write_atomically(state / ".gitignore", std::string_view("*\n"));
+}
+
+fs::path executable_folder() {
+  std::error_code code;
+  return fs::read_symlink("/proc/self/exe", code).parent_path();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,44 @@
+// Files as Kernelift reads and writes them: whole, and atomically (temporary name, fsync, rename), so that a full
+// disk or a killed process never leaves half an artefact under its real name.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+Result<std::string> read_text(const std::filesystem::path& path);
+Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
+
+/// Writes beside `path`, fsyncs, renames over it, fsyncs the folder. Parent folders are created.
+Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+Status write_atomically(const std::filesystem::path& path, std::string_view text);
+
+/// A folder under $TMPDIR that is removed with this object.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> create(std::string_view prefix);
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  ~TemporaryFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// The state folder `.kernelift/` of an application: found upwards from `start` like `.git`, else `start/.kernelift`.
+std::filesystem::path find_state_folder(const std::filesystem::path& start);
+/// Creates the state folder with a `.gitignore` of `*`, so that it never shows in the user's `git status`.
+Status create_state_folder(const std::filesystem::path& state);
+
+/// Folder of the running executable; our headers, templates and runtime libraries are found relative to it.
+std::filesystem::path executable_folder();
+
+}  // namespace kernelift

@@ -1,0 +1,41 @@
+// See json.h.
+#include "core/base/json.h"
+
+#include "core/base/file.h"
+
+namespace kernelift {
+
+Result<Json> parse_json(std::string_view text, const std::string& where) {
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& wrong) {
+    return environment_error(where + ": " + wrong.what());
+  }
+}
+
+Result<Json> read_json(const std::filesystem::path& path) {
+  KERNELIFT_ASSIGN(std::string text, read_text(path));
+  return parse_json(text, path.string());
+}
+
+Status write_json(const std::filesystem::path& path, const Json& value) {
+  // Names in a user's tree need not be UTF-8: replace what is not, rather than lose the whole artefact.
+  return write_atomically(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Json artefact(const char* format, int version, int oldest_reader) {
+  return {{"format", format}, {"version", version}, {"oldest_reader", oldest_reader}};
+}
+
+Status check_artefact(const Json& value, const char* format, int reader, const std::string& where) {
+  auto is_number = [&](const char* key) { return value.contains(key) && value[key].is_number_integer(); };
+  if (!value.is_object() || !value.contains("format") || value["format"] != format || !is_number("version"))
+    return environment_error(where + " is not a " + format + " file; name one that Kernelift wrote");
+  int version = value["version"], oldest = is_number("oldest_reader") ? int(value["oldest_reader"]) : version;
+  if (oldest > reader)
+    return environment_error(where + " was written by a newer Kernelift (format version " + std::to_string(version) +
+                             ", this one reads up to " + std::to_string(reader) + "); update Kernelift to read it");
+  return done();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,35 @@
+// JSON as every artefact uses it: nlohmann/json behind calls that return our errors instead of throwing. Artefacts
+// open with {"format": NAME, "version": N, "oldest_reader": M}: a reader of version R can read them when M <= R.
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+using Json = nlohmann::ordered_json;
+
+/// `where` names the text's origin in the error: "mep.json: line 3 column 7: …".
+Result<Json> parse_json(std::string_view text, const std::string& where);
+Result<Json> read_json(const std::filesystem::path& path);
+Status write_json(const std::filesystem::path& path, const Json& value);
+
+/// A fresh artefact's head.
+Json artefact(const char* format, int version, int oldest_reader);
+/// Checks that `value` is such an artefact and that a reader of version `reader` may read it.
+Status check_artefact(const Json& value, const char* format, int reader, const std::string& where);
+
+/// Calls `read(value)` and turns a missing key or wrong type into an Error that names `where`.
+template <class Function>
+auto reading(const std::string& where, Function&& read) -> Result<decltype(read())> {
+  try {
+    return read();
+  } catch (const nlohmann::json::exception& wrong) {
+    return environment_error(where + ": " + wrong.what() + "; the file is damaged or was not written by Kernelift");
+  }
+}
+
+}  // namespace kernelift

@@ -1,0 +1,44 @@
+// Child processes: started from an argument vector (never a shell unless the caller asks for one), in a process
+// group of their own so that a deadline ends all of their children too.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+struct ProcessOptions {
+  std::filesystem::path folder;                            ///< Working folder; empty: ours.
+  std::vector<std::pair<std::string, std::string>> environment;  ///< Added to, or replacing, our environment.
+  bool capture_output = true;                              ///< false: the child shares our stdout and stderr.
+  size_t output_limit = 4 << 20;                           ///< Bytes kept of each stream; the rest is drained, dropped.
+  std::optional<std::chrono::milliseconds> timeout;        ///< Past it the whole process group is killed.
+};
+
+struct ProcessOutcome {
+  int exit_code = -1;       ///< As the child returned it; -1 if a signal ended it.
+  int signal = 0;           ///< The signal that ended it, or 0.
+  bool timed_out = false;
+  double seconds = 0;       ///< Wall time from fork to exit.
+  std::string out, err;     ///< Empty unless captured.
+  bool ok() const { return exit_code == 0 && !timed_out; }
+  /// "exited with 3", "was killed by signal 11 (Segmentation fault)", "ran past its 10 s".
+  std::string describe() const;
+};
+
+/// Runs to the end. An Error means that the program could not be started at all.
+Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const ProcessOptions& options = {});
+
+/// Full path of a program on PATH, or nullopt.
+std::optional<std::filesystem::path> find_program(const std::string& name);
+
+/// Words of a command line split as a POSIX shell would (quotes and backslashes; no expansion).
+Result<std::vector<std::string>> split_command(std::string_view line);
+/// The inverse: a line that a POSIX shell splits back into `argv`.
+std::string join_command(const std::vector<std::string>& argv);
+
+}  // namespace kernelift

@@ -1,0 +1,123 @@
+// A capture: what one recorded run of an application left behind. Folder layout (docs/formats.md):
+//   manifest.json   profile, instances, what was refused and why; written last, atomically
+//   blobs.klb       content-addressed, zstd-compressed chunks shared by all images of all instances
+// CaptureWriter streams chunks to disk as it goes and never holds more than one staging chunk; finish_instance()
+// makes everything up to that instance readable even if the process is killed right after. Used by the recorder
+// inside a user's process: nothing here throws, prints or exits.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/result.h"
+#include "core/model/geometry.h"
+
+namespace kernelift {
+
+inline constexpr int kCaptureVersion = 1;
+inline constexpr size_t kChunkBytes = 1 << 20;  ///< Unit of deduplication; large enough for zstd, small for reuse.
+
+/// A byte image as a list of chunks, each kChunkBytes long but the last.
+struct Image {
+  uint64_t size = 0;
+  std::vector<Hash> chunks;
+  bool operator==(const Image&) const = default;
+};
+
+enum class MemoryKind { Device, Managed, HostMapped, Variable };
+
+/// A piece of memory the kernel could reach, before and after the launch.
+struct CapturedRegion {
+  uint64_t address = 0;             ///< As the application saw it; replay maps it there again.
+  MemoryKind kind = MemoryKind::Device;
+  Image before, after;              ///< Equal sizes. `after` shares every chunk that did not change.
+  std::string reached_from;         ///< "arg 2", "arg 0 +16", "0x…+8": why it was captured.
+};
+
+/// A __device__, __constant__ or __managed__ variable of the kernel's module.
+struct CapturedVariable {
+  std::string name;                 ///< Mangled, as in the image.
+  std::string key;                  ///< canonical_key(name).
+  bool constant = false;
+  uint64_t address = 0;
+  Image before, after;
+};
+
+struct Parameter {
+  uint32_t offset = 0, size = 0;    ///< Within the packed argument buffer.
+};
+
+struct CapturedInstance {
+  std::string id;                   ///< "3f2a-0007": unique in the capture.
+  std::string kernel;               ///< canonical_key of the kernel.
+  std::string mangled;              ///< As the device image spells it.
+  uint64_t launch_index = 0;        ///< N-th launch of this kernel, from 0.
+  Geometry geometry;
+  std::vector<std::byte> arguments; ///< Packed as the device sees them.
+  std::vector<Parameter> parameters;
+  double microseconds = 0;          ///< Its own duration in the application (median of its cluster).
+  double weight = 1;                ///< Share of the kernel's total time that its cluster stands for.
+  bool held_out = false;            ///< For verification only; never tuned on.
+  std::vector<CapturedRegion> regions;
+  std::vector<CapturedVariable> variables;
+};
+
+struct KernelProfile {
+  std::string key, mangled;
+  uint64_t count = 0;
+  double total_us = 0, min_us = 0, median_us = 0, max_us = 0;
+  struct Shape { Geometry geometry; uint64_t count = 0; double total_us = 0; };
+  std::vector<Shape> shapes;        ///< By geometry, most time first.
+};
+
+/// Something seen and not captured, by name.
+struct Omission { std::string what, why; };
+
+struct CaptureInfo {
+  std::string device;               ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
+  std::vector<std::string> command; ///< What was run.
+  std::string folder;               ///< Where.
+  double run_seconds = 0;
+  bool complete = false;            ///< false: the application was killed; finished instances are still good.
+  std::vector<KernelProfile> profile;   ///< Most total time first.
+  std::vector<Omission> omissions;
+};
+
+class CaptureWriter {
+ public:
+  static Result<std::unique_ptr<CaptureWriter>> create(const std::filesystem::path& folder);
+  ~CaptureWriter();
+  /// Stores `bytes` in chunks, each distinct chunk once.
+  Result<Image> store(std::span<const std::byte> bytes);
+  /// Makes the instance and all its chunks durable.
+  Status finish_instance(const CapturedInstance& instance);
+  /// Writes profile and omissions; call last.
+  Status finish(const CaptureInfo& info);
+
+ private:
+  struct State;
+  explicit CaptureWriter(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
+class Capture {
+ public:
+  /// Opens a capture folder, complete or not. Damage is an Error that names file and offset.
+  static Result<Capture> open(const std::filesystem::path& folder);
+  const CaptureInfo& info() const;
+  const std::vector<CapturedInstance>& instances() const;
+  /// Reads an image back; every chunk's checksum is verified.
+  Result<std::vector<std::byte>> load(const Image& image) const;
+
+ private:
+  struct State;
+  explicit Capture(std::shared_ptr<const State>);
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,21 @@
+// Canonical keys: the one name under which a kernel or variable is known to nvcc, clang and the recorder alike
+// (DESIGN D12). A mangled name is demangled; internal-linkage marks, anonymous-namespace hashes and clang's
+// __static__/__intern__ suffixes are reduced to one token, so that three spellings of one entity compare equal.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace kernelift {
+
+/// "_ZL2skPi__intern__1a2b" -> "sk(int*)"; "_ZN12_GLOBAL__N_11kEv" -> "(anonymous)::k()". A name that does not
+/// demangle (extern "C") is returned as it is, less any suffix.
+std::string canonical_key(std::string_view mangled);
+
+/// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".
+std::string base_name(std::string_view key);
+
+/// True when `pattern` (a partial qualified name as a user types it) names `key`: equal, or a suffix at a `::`
+/// boundary of its base name, or a prefix up to template arguments. Whitespace is ignored.
+bool key_matches(std::string_view key, std::string_view pattern);
+
+}  // namespace kernelift

@@ -1,0 +1,82 @@
+// mep.json: a minimal executable program. One kernel's source, how it is launched, and all recorded instances of it
+// with the memory they saw and left. Folder: mep.json kernel.cu main.cu kernelift_replay.h data/ CMakeLists.txt README.md.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/model/capture.h"
+#include "core/model/scan_index.h"
+
+namespace kernelift {
+
+inline constexpr int kMepVersion = 1;
+
+/// One line of kernel.cu and where it came from; file is empty for lines that the writer added.
+struct LineOrigin {
+  std::string file;
+  uint32_t line = 0;
+};
+
+/// Memory of one instance; images are raw files `data/<hash>.bin`, each stored once.
+struct MepRegion {
+  uint64_t address = 0, size = 0;
+  MemoryKind kind = MemoryKind::Device;
+  std::string before, after;                             ///< File names under data/; equal if unchanged.
+  std::string reached_from;                              ///< "arg 2"…
+  int parameter = -1;                                    ///< Index of the pointer parameter that reaches it, or -1.
+  std::string element = "byte";                          ///< Canonical element type: float double int byte…
+};
+
+struct MepVariable {
+  std::string name, key;                                 ///< Mangled (clang) and canonical.
+  std::string spelling;                                  ///< How the source names it, for cudaMemcpyToSymbol.
+  std::string element = "byte";
+  bool constant = false;
+  uint64_t size = 0;
+  std::string before, after;
+};
+
+struct MepInstance {
+  std::string id;
+  Geometry geometry;
+  std::vector<std::byte> arguments;
+  std::vector<Parameter> parameters;
+  double microseconds = 0, weight = 1;
+  bool held_out = false;
+  std::vector<MepRegion> regions;
+  std::vector<MepVariable> variables;
+};
+
+/// How strict the comparison of a buffer is. Integers are always bit-exact.
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+struct Mep {
+  std::string language = "cuda";                         ///< cuda | hip
+  std::string kernel_key, kernel_name, kernel_mangled;   ///< canonical; as an expression in kernel.cu; as clang mangles it.
+  std::string kernel_id;
+  std::vector<ScannedParameter> parameters;
+  std::string slice_mode;                                ///< "slice" | "whole-unit"
+  bool proven = false;                                   ///< The slice's IR equals the original's (D6).
+  std::string proof_note;
+  std::vector<LineOrigin> origins;                       ///< Per line of kernel.cu.
+  std::string unit;                                      ///< The original main file.
+  std::vector<std::string> compile_flags;                ///< Device-relevant flags in clang's spelling: -std -D -I -ffast-math…
+  std::vector<LaunchSite> launches;
+  std::vector<Knob> knobs;
+  std::vector<MepInstance> instances;
+  std::string captured_on;                               ///< CaptureInfo::device.
+  std::string inputs = "capture";                        ///< capture | synth
+  std::string app_root;
+  Tolerance tolerance;                                   ///< For floating-point buffers; 0 means derived when judged.
+
+  static Result<Mep> read(const std::filesystem::path& folder);
+  Status write(const std::filesystem::path& folder) const;     ///< mep.json only.
+  /// A data file, its size and content hash checked against its name.
+  static Result<std::vector<std::byte>> load(const std::filesystem::path& folder, const std::string& file);
+  static Result<std::string> store(const std::filesystem::path& folder, std::span<const std::byte> bytes);
+};
+
+}  // namespace kernelift

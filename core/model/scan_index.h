@@ -1,0 +1,85 @@
+// scan.json: every kernel, launch site and knob of an application, with the places a patch would touch.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/expression.h"
+
+namespace kernelift {
+
+inline constexpr int kScanVersion = 1;
+
+/// A range of bytes in a file, with its first line (1-based) for people.
+struct SourceRange {
+  std::string file;
+  uint64_t begin = 0, end = 0;
+  uint32_t line = 0, end_line = 0;
+};
+
+struct ScannedParameter {
+  std::string name, type;           ///< Type as the source spells it.
+  std::string pointee;              ///< Canonical element type if a pointer ("float", "struct Cell"), else empty.
+  bool pointee_const = false;
+  std::string scalar;               ///< Canonical type if an integer or float scalar, else empty.
+};
+
+/// One concrete kernel: a function, or one instance of a template.
+struct ScannedKernel {
+  std::string id;                   ///< Short and stable: first 8 hex digits of a hash of key and TU.
+  std::string key;                  ///< canonical_key.
+  std::string name;                 ///< Qualified, with template arguments: "app::smooth<float, 8>".
+  std::string mangled;              ///< As clang spells it.
+  std::string tu;                   ///< The translation unit's main file.
+  SourceRange definition;           ///< From the first token (template<…> included) to the closing brace.
+  std::vector<ScannedParameter> parameters;
+  bool is_template = false;
+  int max_threads = 0, min_blocks = 0;  ///< __launch_bounds__, 0 if absent.
+  std::vector<std::string> uses;    ///< Features: "shared", "dynamic-shared", "atomics", "shuffle", "cooperative-groups"…
+};
+
+/// `k<<<grid, block, shared, stream>>>(…)`, or a cudaLaunchKernel call on a known function.
+struct LaunchSite {
+  std::vector<std::string> kernels; ///< Ids of ScannedKernel that this site may launch.
+  SourceRange range;                ///< The whole call expression.
+  SourceRange grid_range, block_range, shared_range;  ///< The arguments as spelled; begin == end if absent.
+  std::string enclosing;            ///< Qualified name of the function that launches.
+  /// As expressions over macros, constants and the site's variables; empty text when not an integer expression.
+  std::string grid[3], block[3], shared;
+  std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
+  bool through_macro = false;       ///< The launch is written by a macro: a patch must not touch its geometry.
+};
+
+/// A macro or constant that feeds a kernel, its launch, or both.
+struct Knob {
+  std::string name;
+  int64_t value = 0;
+  SourceRange value_range;          ///< Where the value is spelled.
+  bool is_macro = false;
+  bool in_kernel = false, in_geometry = false;
+  std::vector<std::string> kernels; ///< Ids.
+};
+
+struct ScannedUnit {
+  std::string file, folder;         ///< Main file; folder the command runs in.
+  std::vector<std::string> command; ///< As in the compile database, response files expanded.
+  std::vector<std::string> problems;///< What could not be parsed; empty if all was.
+};
+
+struct ScanIndex {
+  std::string root;                 ///< The application's root.
+  std::string language;             ///< cuda | hip
+  std::vector<ScannedUnit> units;
+  std::vector<ScannedKernel> kernels;
+  std::vector<LaunchSite> launches;
+  std::vector<Knob> knobs;
+
+  static Result<ScanIndex> read(const std::filesystem::path& file);
+  Status write(const std::filesystem::path& file) const;
+  /// Kernels matching a user's word (id, key, or partial name); ambiguity is the caller's to report.
+  std::vector<const ScannedKernel*> find(const std::string& word) const;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,58 @@
+// The C ABI between the CPU device's CUDA runtime library and the recorder. The runtime dlopens the library named by
+// $KERNELIFT_RECORDER at its first use and calls kernelift_recorder_attach; without the variable it costs one null check
+// per launch. Calls come from the application's own threads, serialised by the runtime.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/device/cpu/image_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KL_RECORD_HOOKS_VERSION 1
+
+enum kl_memory_kind { KL_MEMORY_DEVICE = 0, KL_MEMORY_MANAGED = 1, KL_MEMORY_HOST_MAPPED = 2 };
+
+typedef struct kl_allocation {
+  uint64_t address, size;           ///< As requested by the application.
+  uint32_t kind;                    ///< enum kl_memory_kind
+} kl_allocation;
+
+/// One kernel launch, valid during the call only.
+typedef struct kl_record_launch {
+  const kl_kernel* kernel;
+  const kl_image* image;            ///< Its module: name and address of every variable.
+  const void* fat_blob;             ///< The registered blob it came from (core/toolchain/fat_blob.h), or null.
+  kl_dim3 grid, block;
+  uint32_t dynamic_shared_bytes;
+  uint32_t cooperative;
+  const void* arguments;            ///< Packed.
+  uint64_t stream;                  ///< 0: the default stream.
+} kl_record_launch;
+
+/// What the runtime offers the recorder.
+typedef struct kl_runtime_view {
+  uint32_t version;
+  /// Writes up to `capacity` live allocations, ordered by address; returns how many there are.
+  size_t (*allocations)(kl_allocation* out, size_t capacity);
+  /// Returns when no launched work is running.
+  void (*synchronize)(void);
+} kl_runtime_view;
+
+/// What the recorder offers the runtime.
+typedef struct kl_recorder {
+  uint32_t version;
+  void (*launch_begin)(const kl_record_launch*);
+  void (*launch_end)(const kl_record_launch*, double seconds);
+  void (*shutdown)(void);           ///< At process exit, before the runtime frees anything.
+} kl_recorder;
+
+/// Exported by the recorder library; null means: do not record.
+typedef const kl_recorder* (*kl_recorder_attach_function)(const kl_runtime_view*);
+#define KL_RECORDER_ATTACH "kernelift_recorder_attach"
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,63 @@
+// Runs kernels of a CPU image: blocks spread over cores (oneTBB), threads as loops, cut loops or fibers. No LLVM here:
+// this code is linked into the CUDA runtime library and into the sandbox's runner. Never throws, exits or prints
+// (device printf goes to the sink the caller gives).
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/model/geometry.h"
+#include "sandbox/device/cpu/image_abi.h"
+
+namespace kernelift::cpu {
+
+class LoadedImage {
+ public:
+  /// dlopens the ELF from memory. `name` shows in debuggers and errors.
+  static Result<std::shared_ptr<LoadedImage>> load(std::span<const char> elf, const std::string& name);
+  ~LoadedImage();
+  const kl_image& image() const;
+  const kl_kernel* find_kernel(std::string_view mangled) const;     ///< nullptr if absent.
+  const kl_variable* find_variable(std::string_view mangled) const;
+
+ private:
+  struct State;
+  explicit LoadedImage(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
+enum class LaunchFault {
+  None, InvalidConfiguration, Assert, Trap, DivergentBarrier, TimedOut, OutOfResources, Unsupported,
+};
+
+struct LaunchOutcome {
+  LaunchFault fault = LaunchFault::None;
+  std::string detail;               ///< "assert(x > 0) failed at k.cu:12, block (0,0,0) thread (3,0,0)"
+  double seconds = 0;
+  bool ok() const { return fault == LaunchFault::None; }
+};
+
+struct LaunchOptions {
+  unsigned workers = 0;             ///< 0: all cores.
+  std::optional<std::chrono::milliseconds> no_progress_timeout;  ///< Spinning fibers with no progress: TimedOut.
+  std::function<void(std::string_view)> print;                   ///< Device printf; empty: stdout.
+};
+
+/// Blocks until the whole grid has run. `arguments` is packed, kl_kernel::parameter_bytes long.
+LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const void* arguments,
+                     const LaunchOptions& options = {});
+
+/// Threads of a block, shared memory and other limits the CPU device reports (as a CUDA device would).
+struct DeviceLimits {
+  uint32_t max_threads_per_block = 1024, warp_size = 32;
+  uint32_t shared_per_block = 48 << 10, shared_per_block_optin = 227 << 10;
+  uint32_t processors = 0;          ///< Cores.
+};
+DeviceLimits device_limits();
+
+}  // namespace kernelift::cpu

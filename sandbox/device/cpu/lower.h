@@ -1,0 +1,38 @@
+// Lowers device IR (as clang makes it for NVPTX) to a kernel image for this machine's CPU. What the CPU device cannot
+// do is refused by the construct's name and source place, never compiled to something else.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace llvm { class Module; }
+
+namespace kernelift::cpu {
+
+struct LowerOptions {
+  std::string cpu = "native";       ///< LLVM CPU name.
+  int host_level = 3;               ///< 0..3: how much the host pipeline optimises after the cut; candidates use 3.
+  bool vectorize = true;
+  bool force_fibers = false;        ///< Tests and benchmarks: run every kernel in fiber mode.
+};
+
+/// Facts about one lowered kernel, for verdict counters and reports.
+struct LoweredKernel {
+  std::string name;
+  std::string mode, mode_reason;
+  uint64_t code_bytes = 0;
+};
+
+struct LoweredImage {
+  std::vector<char> elf;            ///< A shared object that exports kernelift_image (image_abi.h).
+  std::vector<LoweredKernel> kernels;
+};
+
+/// Consumes the module. Module variables stay external and are listed in the image. Error exit is Refused when a
+/// construct is not supported, named with its place.
+Result<LoweredImage> lower(std::unique_ptr<llvm::Module> device_ir, const LowerOptions& options = {});
+
+}  // namespace kernelift::cpu
