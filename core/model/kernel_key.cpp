@@ -1,1 +1,138 @@
-// pending
+// Canonical keys by demangling and then reducing what the compilers add of their own; see kernel_key.h and DESIGN D12.
+// Works on the demangled text because nvcc, clang and the host toolchain agree there, and nowhere before.
+#include "core/model/kernel_key.h"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <vector>
+
+namespace kernelift {
+namespace {
+
+/// Cuts `__static__…` and `__intern__…` (clang -fgpu-rdc) and a leading `_ZL`'s L, both before demangling.
+std::string without_linkage_marks(std::string_view mangled) {
+  std::string name(mangled);
+  for (std::string_view mark : {"__intern__", "__static__"})
+    if (size_t at = name.find(mark); at != std::string::npos && at > 0) name.resize(at);
+  if (name.starts_with("_ZL")) name.erase(2, 1);
+  // Inside a nested name L marks internal linkage of a component that is a source name: _ZN1aL1bE -> _ZN1a1bE.
+  if (name.starts_with("_ZN"))
+    for (size_t i = 3; i + 1 < name.size(); ++i) {
+      if (std::isdigit(static_cast<unsigned char>(name[i]))) {
+        size_t length = 0;
+        for (; i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); ++i)
+          length = std::min<size_t>(length * 10 + static_cast<size_t>(name[i] - '0'), name.size());
+        i += length;
+        if (i < name.size() && name[i] == 'L' && i + 1 < name.size() && std::isdigit(static_cast<unsigned char>(name[i + 1])))
+          name.erase(i, 1);
+        --i;
+        continue;
+      }
+      break;
+    }
+  return name;
+}
+
+/// nvcc names an anonymous namespace _GLOBAL__N__<hash>…; the demangler knows only _GLOBAL__N_1.
+void reduce_token(std::string& text, std::string_view prefix, std::string_view token) {
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + token.size())) {
+    size_t end = at;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+    text.replace(at, end - at, token);
+  }
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// Position of the '(' that opens the parameter list, or npos: the last top-level one.
+size_t parameter_list(std::string_view key) {
+  int angle = 0, round = 0;
+  size_t found = std::string_view::npos;
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (key.substr(i).starts_with("(anonymous)")) {
+      i += 10;
+      continue;
+    }
+    if (key.substr(i).starts_with("operator()")) {
+      i += 9;
+      continue;
+    }
+    char c = key[i];
+    if (c == '<') ++angle;
+    if (c == '>' && (i == 0 || key[i - 1] != '-')) --angle;
+    if (c == '(' && angle <= 0 && round++ == 0) found = i;
+    if (c == ')' && angle <= 0) --round;
+  }
+  return found;
+}
+
+std::string without_spaces(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool between_words = i > 0 && i + 1 < text.size() && (std::isalnum(static_cast<unsigned char>(text[i - 1])) || text[i - 1] == '_') &&
+                         (std::isalnum(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '_');
+    if (text[i] != ' ' || between_words) result += text[i];
+  }
+  return result;
+}
+
+/// The qualified name with its template arguments: without return type and parameters.
+std::string_view qualified_name(std::string_view key) {
+  std::string_view head = key.substr(0, parameter_list(key));
+  int angle = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < head.size(); ++i) {
+    if (head[i] == '<') ++angle;
+    if (head[i] == '>') --angle;
+    if (head[i] == ' ' && angle == 0 && !head.substr(0, i).ends_with("operator")) begin = i + 1;
+  }
+  return head.substr(begin);
+}
+
+}  // namespace
+
+std::string canonical_key(std::string_view mangled) {
+  std::string name = without_linkage_marks(mangled);
+  int status = 0;
+  char* demangled = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status) : nullptr;
+  std::string key = demangled && status == 0 ? demangled : name;
+  std::free(demangled);
+  replace_all(key, "(anonymous namespace)", "(anonymous)");
+  reduce_token(key, "_GLOBAL__N_", "(anonymous)");
+  reduce_token(key, "_INTERNAL_", "(internal)");
+  replace_all(key, "(internal)::", "");
+  // A template's return type is part of its mangling, a plain function's is not: neither belongs to the identity.
+  if (size_t begin = static_cast<size_t>(qualified_name(key).data() - key.data()); begin > 0 && begin < key.size()) key.erase(0, begin);
+  return without_spaces(key);
+}
+
+std::string base_name(std::string_view key) {
+  std::string result;
+  int angle = 0;
+  for (char c : qualified_name(key)) {
+    if (c == '<') ++angle;
+    if (angle == 0) result += c;
+    if (c == '>') --angle;
+  }
+  return result;
+}
+
+bool key_matches(std::string_view key, std::string_view pattern) {
+  std::string wanted = without_spaces(pattern), full = without_spaces(key);
+  if (wanted.empty()) return false;
+  if (full == wanted) return true;
+  std::string with_arguments(qualified_name(full)), plain = base_name(full);
+  auto ends_at_boundary = [&](const std::string& name) {
+    if (!name.ends_with(wanted)) return false;
+    size_t before = name.size() - wanted.size();
+    return before == 0 || (before >= 2 && name.compare(before - 2, 2, "::") == 0);
+  };
+  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || full.starts_with(wanted + "(");
+}
+
+}  // namespace kernelift

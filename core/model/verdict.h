@@ -18,7 +18,7 @@ enum class Stage { Admit, Compile, Load, Launch, Verify, Time };
 /// Samples of one instance, original and candidate interleaved (A B A B) in one process; seconds.
 struct Timing {
   std::string instance;
-  double weight = 1;
+  double weight = 1;                              ///< The instance's share of the kernel's time.
   double baseline_seconds = 0, seconds = 0;       ///< Medians.
   double speedup = 1, speedup_low = 1, speedup_high = 1;  ///< Ratio of medians with its 95 % bootstrap interval.
   int samples = 0;
@@ -40,9 +40,10 @@ struct Verdict {
   double compile_seconds = 0, evaluate_seconds = 0;
 
   bool ok() const { return outcome == Outcome::Ok; }
-  double speedup() const;       ///< Weighted over instances: sum(w*baseline) / sum(w*candidate). 0 unless ok.
-  double speedup_low() const;   ///< The same on the interval's lower ends: what may be promised. 0 unless ok.
-  double seconds() const;       ///< Weighted candidate seconds, 0 unless ok.
+  /// Of the kernel as a whole. Weights are shares of its time, so this is sum(w) / sum(w / speedup). 0 unless ok.
+  double speedup() const;
+  double speedup_low() const;   ///< The same on the intervals' lower ends: what may be promised. 0 unless ok.
+  double seconds() const;       ///< Weighted mean of the candidate's medians. 0 unless ok.
   std::string text() const;     ///< One line for a person.
 };
 

@@ -1,0 +1,128 @@
+// Claims about core/base: files, processes, hashes, JSON.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/base/process.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+TEST(Hash, PrintsAndReadsBackTheSameDigits) {
+  Hash hash = hash_text("kernel");
+  EXPECT_EQ(hash.hex().size(), 32u);
+  EXPECT_EQ(Hash::from_hex(hash.hex()), hash);
+  EXPECT_FALSE(Hash::from_hex("123"));
+  EXPECT_FALSE(Hash::from_hex(std::string(31, 'a') + "g"));
+}
+
+TEST(Hash, KeepsFieldBoundariesApart) {
+  EXPECT_NE(Hasher().add("ab").add("c").finish(), Hasher().add("a").add("bc").finish());
+}
+
+TEST(File, WritesAtomicallyAndReadsBack) {
+  auto folder = TemporaryFolder::create("kl-file");
+  ASSERT_TRUE(folder.ok());
+  fs::path path = folder->path() / "deep" / "er.txt";
+  ASSERT_TRUE(write_atomically(path, std::string_view("one\0two", 7)).ok());
+  EXPECT_EQ(*read_text(path), std::string("one\0two", 7));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1) << "the temporary file is gone";
+}
+
+TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  auto failed = write_atomically("/proc/kernelift-cannot-write-here/x", std::string_view("x"));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("/proc/kernelift-cannot-write-here/x"), std::string::npos);
+}
+
+TEST(File, NamesWhatIsMissing) {
+  auto missing = read_text("/no/such/file");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, "cannot read /no/such/file: No such file or directory");
+}
+
+TEST(File, FindsTheStateFolderUpwards) {
+  auto folder = TemporaryFolder::create("kl-state");
+  ASSERT_TRUE(folder.ok());
+  fs::create_directories(folder->path() / "a" / "b");
+  EXPECT_EQ(find_state_folder(folder->path() / "a"), folder->path() / "a" / ".kernelift");
+  ASSERT_TRUE(create_state_folder(folder->path() / ".kernelift").ok());
+  EXPECT_EQ(find_state_folder(folder->path() / "a" / "b"), folder->path() / ".kernelift");
+  EXPECT_EQ(*read_text(folder->path() / ".kernelift" / ".gitignore"), "*\n");
+}
+
+TEST(Process, ReturnsOutputAndExitCode) {
+  auto outcome = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->out, "out\n");
+  EXPECT_EQ(outcome->err, "err\n");
+  EXPECT_EQ(outcome->exit_code, 3);
+}
+
+TEST(Process, NamesAProgramThatIsNotThere) {
+  auto outcome = run_process({"kernelift-no-such-program"});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.error().message.find("kernelift-no-such-program"), std::string::npos);
+}
+
+TEST(Process, EndsAWholeProcessGroupAtItsDeadline) {
+  ProcessOptions options;
+  options.timeout = std::chrono::milliseconds(200);
+  auto outcome = run_process({"sh", "-c", "sleep 30 & sleep 30"}, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->timed_out);
+  EXPECT_LT(outcome->seconds, 5);
+}
+
+TEST(Process, DropsOutputPastTheLimitButLetsTheChildFinish) {
+  ProcessOptions options;
+  options.output_limit = 1000;
+  auto outcome = run_process({"sh", "-c", "head -c 3000000 /dev/zero; echo done >&2"}, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->out.size(), 1000u);
+  EXPECT_EQ(outcome->err, "done\n");
+}
+
+TEST(Process, ReportsTheSignalThatEndedTheChild) {
+  auto outcome = run_process({"sh", "-c", "kill -SEGV $$"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->signal, SIGSEGV);
+  EXPECT_NE(outcome->describe().find("signal 11"), std::string::npos);
+}
+
+TEST(Process, SplitsCommandsAsAShellDoes) {
+  auto words = split_command(R"(nvcc -DNAME=\"x\ y\" '-DA="b c"' "q\"r\n" plain)");
+  ASSERT_TRUE(words.ok());
+  EXPECT_EQ(*words, (std::vector<std::string>{"nvcc", "-DNAME=\"x y\"", "-DA=\"b c\"", "q\"r\\n", "plain"}));
+  EXPECT_FALSE(split_command("a 'b").ok());
+}
+
+TEST(Process, JoinsWordsThatSplitBackToThemselves) {
+  std::vector<std::string> words{"a", "", "b c", "d'e", "$HOME", "x\"y", "-DQ='\\'"};
+  EXPECT_EQ(*split_command(join_command(words)), words);
+}
+
+TEST(Json, NamesThePlaceOfASyntaxError) {
+  auto broken = parse_json("{\"a\": }", "mep.json");
+  ASSERT_FALSE(broken.ok());
+  EXPECT_NE(broken.error().message.find("mep.json"), std::string::npos);
+}
+
+TEST(Json, RefusesAnArtefactOfTheFuture) {
+  Json now = artefact("kernelift-mep", 1, 1), future = artefact("kernelift-mep", 9, 8);
+  EXPECT_TRUE(check_artefact(now, "kernelift-mep", 1, "x").ok());
+  EXPECT_NE(check_artefact(future, "kernelift-mep", 1, "x").error().message.find("newer Kernelift"), std::string::npos);
+  EXPECT_FALSE(check_artefact(now, "kernelift-scan", 1, "x").ok());
+  EXPECT_FALSE(check_artefact(Json{{"format", 3}}, "kernelift-mep", 1, "x").ok());
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,91 @@
+// Claims about core/model/candidate.h and verdict.h.
+#include <gtest/gtest.h>
+
+#include "core/model/candidate.h"
+#include "core/model/verdict.h"
+
+namespace kernelift {
+namespace {
+
+Candidate coarsened() {
+  Candidate candidate;
+  candidate.source = "__global__ void k(float* x) {}";
+  candidate.values = {{"K", 4}};
+  candidate.recipe.fast_math = {"contract", "reassoc"};
+  candidate.launches.push_back(CandidateLaunch::as_recorded("k"));
+  candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx, K)");
+  candidate.scratch.push_back({*Expression::parse("gx * 4"), true});
+  return candidate;
+}
+
+TEST(Candidate, KeyDependsOnWhatIsRunAndNotOnWhoProposedIt) {
+  Candidate a = coarsened(), b = coarsened();
+  b.proposer = "someone", b.tier = "source", b.note = "why";
+  EXPECT_EQ(a.key(), b.key());
+  b.recipe.level = "O2";
+  EXPECT_NE(a.key(), b.key());
+  b = coarsened();
+  b.launches[0].grid[0] = *Expression::parse("gx");
+  EXPECT_NE(a.key(), b.key());
+}
+
+TEST(Candidate, SurvivesJson) {
+  Candidate a = coarsened();
+  auto back = candidate_from_json(to_json(a), "test");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->key(), a.key());
+}
+
+TEST(Candidate, NamesWhatIsWrongInDamagedJson) {
+  Json damaged = to_json(coarsened());
+  damaged["launches"][0]["grid"][0] = "1 +";
+  auto back = candidate_from_json(damaged, "run 7");
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().message.find("run 7"), std::string::npos);
+  damaged.erase("source");
+  EXPECT_FALSE(candidate_from_json(damaged, "run 7").ok());
+}
+
+TEST(Candidate, ComputesItsLaunchFromTheRecordedOne) {
+  Geometry recorded{{10, 2, 1}, {128, 1, 1}, 64};
+  auto geometry = coarsened().launches[0].evaluate(recorded, {{"K", 4}});
+  ASSERT_TRUE(geometry.ok());
+  EXPECT_EQ(geometry->grid, (Dim3{3, 2, 1}));
+  EXPECT_EQ(geometry->block, (Dim3{128, 1, 1}));
+  EXPECT_EQ(geometry->shared_bytes, 64u);
+}
+
+TEST(Candidate, RefusesALaunchOfNoBlocks) {
+  auto launch = CandidateLaunch::as_recorded("k");
+  launch.grid[0] = *Expression::parse("gx - 10");
+  auto geometry = launch.evaluate({{10, 1, 1}, {1, 1, 1}}, {});
+  ASSERT_FALSE(geometry.ok());
+  EXPECT_NE(geometry.error().message.find("gx - 10"), std::string::npos);
+}
+
+TEST(Verdict, WeighsInstancesByTheirShareOfTheKernelsTime) {
+  Verdict verdict;
+  verdict.timings = {{"a", 0.75, 4e-3, 2e-3, 2.0, 1.9, 2.1}, {"b", 0.25, 1e-3, 1e-3, 1.0, 0.98, 1.02}};
+  EXPECT_NEAR(verdict.speedup(), 1 / (0.75 / 2 + 0.25), 1e-12);
+  EXPECT_LT(verdict.speedup_low(), verdict.speedup());
+  verdict.outcome = Outcome::Wrong;
+  EXPECT_EQ(verdict.speedup(), 0);
+}
+
+TEST(Verdict, SurvivesJson) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Wrong, verdict.stage = Stage::Verify, verdict.buffer = "out", verdict.index = 17;
+  verdict.distance = __builtin_inf();
+  verdict.counters["registers"] = 32;
+  verdict.timings = {{"a", 1, 4e-3, 2e-3, 2.0, 1.9, 2.1, 30, true}};
+  auto text = parse_json(to_json(verdict).dump(), "v");
+  ASSERT_TRUE(text.ok());
+  auto back = verdict_from_json(*text, "v");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->text(), verdict.text());
+  EXPECT_EQ(back->timings[0].samples, 30);
+  EXPECT_EQ(back->distance, __builtin_inf());
+}
+
+}  // namespace
+}  // namespace kernelift

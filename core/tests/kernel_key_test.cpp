@@ -1,0 +1,54 @@
+// Claims about core/model/kernel_key.h: one entity, three compilers' spellings, one key (DESIGN D12).
+#include "core/model/kernel_key.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+TEST(KernelKey, JoinsTheSpellingsOfAStaticKernel) {
+  EXPECT_EQ(canonical_key("_Z2skPi"), "sk(int*)");
+  EXPECT_EQ(canonical_key("_ZL2skPi"), "sk(int*)");
+  EXPECT_EQ(canonical_key("_ZL2skPi__intern__a1b2c3"), "sk(int*)");
+}
+
+TEST(KernelKey, JoinsTheSpellingsOfAnAnonymousNamespace) {
+  EXPECT_EQ(canonical_key("_ZN12_GLOBAL__N_11kEPf"), "(anonymous)::k(float*)");
+  EXPECT_EQ(canonical_key("_ZN36_GLOBAL__N__0323b52d_4_a_cu_1234567891kEPf"), "(anonymous)::k(float*)");
+}
+
+TEST(KernelKey, JoinsTheSpellingsOfAStaticVariable) {
+  EXPECT_EQ(canonical_key("cc"), "cc");
+  EXPECT_EQ(canonical_key("_ZL2cc"), "cc");
+  EXPECT_EQ(canonical_key("_ZL2cc__static__0011aabb"), "cc");
+  EXPECT_EQ(canonical_key("_ZN1aL1bE"), canonical_key("_ZN1a1bE"));
+}
+
+TEST(KernelKey, LeavesOutAReturnTypeSoThatTemplatesAndFunctionsReadAlike) {
+  EXPECT_EQ(canonical_key("_ZN3app6smoothIfLi8EEEvPKT_PS1_i"), "app::smooth<float,8>(float const*,float*,int)");
+}
+
+TEST(KernelKey, BaseNameHasNeitherArgumentsNorParameters) {
+  EXPECT_EQ(base_name("app::smooth<float,8>(float const*,float*,int)"), "app::smooth");
+  EXPECT_EQ(base_name("(anonymous)::k(float*)"), "(anonymous)::k");
+  EXPECT_EQ(base_name("plain"), "plain");
+}
+
+TEST(KernelKey, MatchesWhatAUserTypes) {
+  const char* key = "app::detail::smooth<float,8>(float const*,int)";
+  EXPECT_TRUE(key_matches(key, "smooth"));
+  EXPECT_TRUE(key_matches(key, "detail::smooth"));
+  EXPECT_TRUE(key_matches(key, "smooth<float, 8>"));
+  EXPECT_TRUE(key_matches(key, key));
+  EXPECT_FALSE(key_matches(key, "mooth"));
+  EXPECT_FALSE(key_matches(key, "smooth<float, 4>"));
+  EXPECT_FALSE(key_matches(key, ""));
+}
+
+TEST(KernelKey, TakesAnyBytesWithoutHarm) {
+  for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL"})
+    canonical_key(text), base_name(text), key_matches(text, "a");
+}
+
+}  // namespace
+}  // namespace kernelift
