@@ -14,7 +14,7 @@ TEST(KernelKey, JoinsTheSpellingsOfAStaticKernel) {
 
 TEST(KernelKey, JoinsTheSpellingsOfAnAnonymousNamespace) {
   EXPECT_EQ(canonical_key("_ZN12_GLOBAL__N_11kEPf"), "(anonymous)::k(float*)");
-  EXPECT_EQ(canonical_key("_ZN36_GLOBAL__N__0323b52d_4_a_cu_1234567891kEPf"), "(anonymous)::k(float*)");
+  EXPECT_EQ(canonical_key("_ZN36_GLOBAL__N__0323b52d_4_a_cu_123456781kEPf"), "(anonymous)::k(float*)");
 }
 
 TEST(KernelKey, JoinsTheSpellingsOfAStaticVariable) {
