@@ -1,0 +1,181 @@
+// Looks at the machine the way the stages will: programs on PATH are run for their version, libraries are opened by the
+// names that will be opened later, the jail is tried and not guessed. Nothing is installed or changed.
+#include "cli/machine.h"
+
+#include <dlfcn.h>
+#include <sys/statvfs.h>
+
+#include <fstream>
+#include <thread>
+
+#include "core/base/process.h"
+#include "sandbox/compile/paths.h"
+#include "sandbox/jail/abilities.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli {
+namespace {
+
+constexpr auto kVersionTimeout = std::chrono::seconds(20);
+constexpr double kComfortableFreeGiB = 5;  // A capture of a few instances and a run's images.
+
+std::string first_line_with(const std::string& text, std::string_view word) {
+  size_t at = text.find(word);
+  if (at == std::string::npos) at = 0;
+  size_t begin = text.rfind('\n', at);
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
+/// Runs `name --version`; the line holding `word` becomes the detail.
+Finding program(const char* area, const char* name, std::string_view word, std::string lost, std::string fix,
+                bool required = false) {
+  Finding finding{area, name, Health::Good, {}, {}, required};
+  auto path = find_program(name);
+  if (path) {
+    ProcessOptions options;
+    options.timeout = kVersionTimeout;
+    auto outcome = run_process({path->string(), "--version"}, options);
+    if (outcome.ok() && outcome->ok()) {
+      finding.detail = first_line_with(outcome->out, word) + "  (" + path->string() + ")";
+      return finding;
+    }
+    lost = path->string() + " does not answer --version; " + lost;
+  }
+  finding.health = required ? Health::Missing : Health::Limited;
+  finding.detail = std::move(lost);
+  finding.fix = std::move(fix);
+  return finding;
+}
+
+Finding cuda_toolkit_finding() {
+  Finding finding{"toolkits", "CUDA toolkit", Health::Good, {}, {}, false};
+  if (auto root = cuda_toolkit()) {
+    finding.detail = root->string();
+    if (std::ifstream header(*root / "include/cuda.h"); header)
+      for (std::string line; std::getline(header, line);)
+        if (line.starts_with("#define CUDA_VERSION ")) {
+          int version = std::atoi(line.c_str() + 21);
+          finding.detail = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + " at " + root->string();
+          break;
+        }
+    return finding;
+  }
+  finding.health = Health::Limited;
+  finding.detail = "none found: Kernelift's own headers serve the CPU device; NVIDIA images have no libdevice mathematics";
+  finding.fix = "install CUDA 13 from NVIDIA's repository, or set CUDA_HOME";
+  return finding;
+}
+
+Finding cpu_finding() {
+  std::string model = "this processor";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  return {"devices", "cpu", Health::Good, model + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores", {}, true};
+}
+
+/// Asks the driver itself, through the few entry points that need no context.
+Finding cuda_device_finding() {
+  Finding finding{"devices", "cuda", Health::Limited, {}, {}, false};
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!driver) {
+    finding.detail = "no NVIDIA driver: kernels run on the CPU device only";
+    finding.fix = "on a machine with an NVIDIA GPU: apt-get install nvidia-driver (or NVIDIA's own package)";
+    return finding;
+  }
+  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+  auto attribute = reinterpret_cast<int (*)(int*, int, int)>(dlsym(driver, "cuDeviceGetAttribute"));
+  auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
+  int devices = 0;
+  int answer = init && count && name && attribute && version ? init(0) : -1;
+  if (answer != 0 || count(&devices) != 0 || devices == 0) {
+    finding.detail = "a driver library is there but gives no GPU (cuInit answers " + std::to_string(answer) + ")";
+    finding.fix = "check `nvidia-smi`; in a container, start it with the GPU";
+    dlclose(driver);
+    return finding;
+  }
+  finding.health = Health::Good;
+  int driver_version = 0;
+  version(&driver_version);
+  for (int i = 0; i < devices; ++i) {
+    char text[256] = "";
+    int major = 0, minor = 0;
+    constexpr int kMajorAttribute = 75, kMinorAttribute = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+    name(text, sizeof text, i);
+    attribute(&major, kMajorAttribute, i);
+    attribute(&minor, kMinorAttribute, i);
+    finding.detail += (i ? "; " : "") + std::string(text) + " sm_" + std::to_string(major * 10 + minor);
+  }
+  finding.detail += ", driver for CUDA " + std::to_string(driver_version / 1000) + "." + std::to_string(driver_version % 1000 / 10);
+  return finding;
+}
+
+Finding hip_device_finding() {
+  Finding finding{"devices", "hip", Health::Limited, {}, {}, false};
+  void* runtime = dlopen("libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
+  auto count = runtime ? reinterpret_cast<int (*)(int*)>(dlsym(runtime, "hipGetDeviceCount")) : nullptr;
+  int devices = 0;
+  if (count && count(&devices) == 0 && devices > 0) {
+    finding.health = Health::Good;
+    finding.detail = std::to_string(devices) + " AMD GPU(s)";
+  } else {
+    finding.detail = "no AMD GPU: HIP applications run on the CPU device";
+    finding.fix = "on a machine with an AMD GPU: install ROCm from AMD's repository";
+  }
+  return finding;
+}
+
+Finding own_piece(const char* name, const fs::path& path, const char* fix) {
+  std::error_code code;
+  bool there = fs::exists(path, code);
+  return {"kernelift", name, there ? Health::Good : Health::Missing, (there ? "" : "missing: ") + path.string(),
+          there ? "" : fix, true};
+}
+
+Finding disk_finding() {
+  struct statvfs info {};
+  double free_gib = statvfs(".", &info) == 0 ? double(info.f_bavail) * double(info.f_frsize) / (1 << 30) : 0;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f GiB free in this folder", free_gib);
+  bool enough = free_gib >= kComfortableFreeGiB;
+  return {"tools", "disk", enough ? Health::Good : Health::Limited, text,
+          enough ? "" : "free some space, or keep captures elsewhere with --state DIR", false};
+}
+
+}  // namespace
+
+std::vector<Finding> survey_machine() {
+  std::vector<Finding> findings;
+  findings.push_back(program("compilers", "g++", "g++", "needed to link applications and for the C++ library",
+                             "apt-get install g++", true));
+  findings.push_back(program("compilers", "nvcc", "release", "nvcc-built applications cannot be rebuilt or confirmed here",
+                             "install CUDA 13 from NVIDIA's repository and put its bin folder on PATH"));
+  findings.push_back(program("compilers", "hipcc", "HIP", "HIP applications are built for the CPU device only",
+                             "install ROCm from AMD's repository, or apt-get install hipcc"));
+  findings.push_back(cuda_toolkit_finding());
+  findings.push_back(cpu_finding());
+  findings.push_back(cuda_device_finding());
+  findings.push_back(hip_device_finding());
+  for (auto& ability : jail_abilities())
+    findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited, ability.detail,
+                        ability.available ? "" : ability.fix, false});
+  findings.push_back(own_piece("headers", lean_headers() / "cuda_runtime.h", "reinstall Kernelift"));
+  findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h", "apt-get install libclang-common-22-dev"));
+  findings.push_back(own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));
+  findings.push_back(own_piece("recorder", runtime_library_folder() / "libkernelift_record.so", "build the target kernelift_record"));
+  findings.push_back(own_piece("templates", template_folder(), "reinstall Kernelift"));
+  findings.push_back(program("tools", "git", "git", "patches are kept as saved originals, not as branches", "apt-get install git"));
+  findings.push_back(program("tools", "cmake", "cmake", "CMake applications cannot be built here", "apt-get install cmake"));
+  findings.push_back(program("tools", "make", "Make", "Makefile applications cannot be built here", "apt-get install make"));
+  findings.push_back(disk_finding());
+  return findings;
+}
+
+}  // namespace kernelift::cli

@@ -1,0 +1,76 @@
+// kernelift VERB …: finds the verb, parses its options, runs it, and prints its error, if any, exactly once.
+// Called by a compiler's name (nvcc, hipcc, clang++ …) through a link, the same binary is that compiler's shim.
+#include <csignal>
+#include <iostream>
+
+#include "cli/verbs.h"
+#include "sandbox/shim/shim.h"
+
+namespace {
+
+using kernelift::Exit;
+using kernelift::cli::Action;
+using kernelift::cli::Context;
+using kernelift::cli::Verb;
+
+const Verb* const kVerbs[] = {
+    &kernelift::cli::kDoctor,  &kernelift::cli::kScan,   &kernelift::cli::kBuild,    &kernelift::cli::kRecord,
+    &kernelift::cli::kExtract, &kernelift::cli::kReplay, &kernelift::cli::kTune,     &kernelift::cli::kApply,
+    &kernelift::cli::kOptimize, &kernelift::cli::kReport, &kernelift::cli::kSimulate, &kernelift::cli::kExport,
+};
+
+/// Every verb takes these, before or after its own options.
+void add_common_options(CLI::App& app, Context& context) {
+  app.add_flag("--json", context.json, "One JSON document on stdout; all else on stderr");
+  app.add_option("--device", context.device, "auto | cpu | cuda[:N] | hip[:N]")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            std::string kind = text.substr(0, text.find(':'));
+            bool known = kind == "auto" || kind == "cpu" || kind == "cuda" || kind == "hip";
+            return known ? std::string() : "a device is auto, cpu, cuda[:N] or hip[:N], not '" + text + "'";
+          },
+          "DEVICE"));
+  app.add_option("--state", context.state, "State folder (default: .kernelift at the application's root)");
+  app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Kernelift lifts a hot GPU kernel out of an application, tunes it alone, and puts it back."};
+  app.name("kernelift");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", KERNELIFT_VERSION);
+  app.footer("Start with: kernelift doctor");
+
+  Context context;
+  context.invoked_as = argv[0];
+  std::vector<std::pair<CLI::App*, Action>> actions;
+  for (const Verb* verb : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
+    sub->footer(std::string("Example:\n  ") + verb->example);
+    add_common_options(*sub, context);
+    actions.emplace_back(sub, verb->setup(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::Usage);
+  }
+  for (auto& [sub, action] : actions) {
+    if (!sub->parsed()) continue;
+    auto outcome = action(context);
+    if (outcome.ok()) return static_cast<int>(*outcome);
+    const kernelift::Error& error = outcome.error();
+    context.note("kernelift " + sub->get_name() + ": " + error.message);
+    context.emit({{"error", error.message}, {"exit", static_cast<int>(error.exit)}});
+    return static_cast<int>(error.exit);
+  }
+  return static_cast<int>(Exit::Usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of that write, not the end of a six-hour run.
+  if (kernelift::is_shim_name(argv[0])) return kernelift::shim_main(argc, argv);
+  return run(argc, argv);
+}

@@ -1,0 +1,39 @@
+// kernelift doctor: what this machine can do, and the command that fixes what it can't.
+#include "cli/machine.h"
+#include "cli/verbs.h"
+
+namespace kernelift::cli {
+namespace {
+
+const char* mark(const Finding& finding) {
+  if (finding.health == Health::Good) return "ok     ";
+  return finding.health == Health::Limited ? "limited" : "MISSING";
+}
+
+Result<Exit> doctor(const Context& context) {
+  std::vector<Finding> findings = survey_machine();
+  Json list = Json::array();
+  std::string area, text;
+  bool usable = true;
+  for (auto& finding : findings) {
+    usable &= !(finding.required && finding.health == Health::Missing);
+    list.push_back({{"area", finding.area}, {"name", finding.name}, {"state", finding.health == Health::Good ? "good" : finding.health == Health::Limited ? "limited" : "missing"},
+                    {"detail", finding.detail}, {"fix", finding.fix}, {"required", finding.required}});
+    if (finding.area != area) text += (area.empty() ? "" : "\n") + finding.area + "\n", area = finding.area;
+    char head[64];
+    std::snprintf(head, sizeof head, "  %s  %-15s", mark(finding), finding.name.c_str());
+    text += head + finding.detail + "\n";
+    if (!finding.fix.empty()) text += "             " + std::string(15, ' ') + "fix: " + finding.fix + "\n";
+  }
+  text += usable ? "\nThis machine can run the whole loop on the CPU device." : "\nFix what is MISSING first.";
+  if (context.json) context.emit({{"usable", usable}, {"findings", list}});
+  else context.say(text);
+  return usable ? Exit::Done : Exit::Environment;
+}
+
+}  // namespace
+
+const Verb kDoctor = {"doctor", "What this machine can do, and the command that fixes what it can't", "kernelift doctor",
+                      [](CLI::App&) -> Action { return doctor; }};
+
+}  // namespace kernelift::cli
