@@ -1,1 +1,423 @@
-// pending
+// The capture archive: JSON of instances and manifest around a chunk store; see capture.h and docs/formats.md.
+//
+// Order of writing is what makes it survive a kill: an instance's chunks are synced before its line is appended, and the
+// line is synced before finish_instance() returns. So every whole line refers to chunks that are there, a torn last line
+// is an instance that never finished, and a missing manifest means only that the application did not end by itself.
+// Lines and manifest carry a hash of their own text, so that a flipped bit in an address is found and not replayed.
+#include "core/model/capture.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/chunk_store.h"
+#include "core/base/file.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kBlobs = "blobs.klb";
+constexpr const char* kJournal = "instances.jsonl";
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kFormat = "kernelift-capture";
+constexpr const char* kJournalFormat = "kernelift-capture-instances";
+/// A line is {"hash":"<32 hex digits>","instance":<text>} where the hash is of <text>.
+constexpr std::string_view kLineHead = "{\"hash\":\"", kLineMiddle = "\",\"instance\":";
+constexpr size_t kHexDigits = 32;
+constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size();
+
+std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+[[noreturn]] void malformed(const char* what) { throw Json::other_error::create(0, what, static_cast<Json*>(nullptr)); }
+
+Json image_to_json(const Image& image) {
+  Json chunks = Json::array();
+  for (auto& chunk : image.chunks) chunks.push_back(chunk.hex());
+  return {{"size", image.size}, {"chunks", chunks}};
+}
+
+Image image_from_json(const Json& from) {
+  Image image;
+  image.size = from.at("size");
+  for (auto& chunk : from.at("chunks")) {
+    auto hash = Hash::from_hex(chunk.get<std::string>());
+    if (!hash) malformed("a chunk's name is not 32 hex digits");
+    image.chunks.push_back(*hash);
+  }
+  if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes) malformed("an image's chunks do not fit its size");
+  return image;
+}
+
+/// `after` is written only where it differs: most of what a kernel can reach it does not change.
+void images_to_json(Json& into, const Image& before, const Image& after) {
+  into["before"] = image_to_json(before);
+  if (after != before) into["after"] = image_to_json(after);
+}
+
+void images_from_json(const Json& from, Image& before, Image& after) {
+  before = image_from_json(from.at("before"));
+  after = from.contains("after") ? image_from_json(from["after"]) : before;
+  if (after.size != before.size) malformed("the images before and after differ in size");
+}
+
+Json instance_to_json(const CapturedInstance& instance) {
+  Json regions = Json::array(), variables = Json::array();
+  for (auto& region : instance.regions) {
+    Json entry = {{"address", region.address}, {"kind", name(region.kind)}, {"reached_from", region.reached_from}};
+    images_to_json(entry, region.before, region.after);
+    regions.push_back(std::move(entry));
+  }
+  for (auto& variable : instance.variables) {
+    Json entry = {{"name", variable.name},
+                  {"key", variable.key},
+                  {"constant", variable.constant},
+                  {"address", variable.address}};
+    images_to_json(entry, variable.before, variable.after);
+    variables.push_back(std::move(entry));
+  }
+  return {{"id", instance.id},
+          {"kernel", instance.kernel},
+          {"mangled", instance.mangled},
+          {"launch_index", instance.launch_index},
+          {"geometry", to_json(instance.geometry)},
+          {"arguments", hex_text(instance.arguments)},
+          {"parameters", to_json(instance.parameters)},
+          {"microseconds", instance.microseconds},
+          {"weight", instance.weight},
+          {"held_out", instance.held_out},
+          {"regions", regions},
+          {"variables", variables}};
+}
+
+CapturedInstance instance_from_json(const Json& from) {
+  CapturedInstance instance;
+  instance.id = from.at("id");
+  instance.kernel = from.at("kernel");
+  instance.mangled = from.at("mangled");
+  instance.launch_index = from.at("launch_index");
+  instance.geometry = geometry_from_json(from.at("geometry"));
+  instance.arguments = bytes_from_hex(from.at("arguments"));
+  instance.parameters = parameters_from_json(from.at("parameters"));
+  for (auto& parameter : instance.parameters)
+    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size()) malformed("a parameter lies outside the arguments");
+  instance.microseconds = from.at("microseconds");
+  instance.weight = from.at("weight");
+  instance.held_out = from.at("held_out");
+  for (auto& entry : from.at("regions")) {
+    CapturedRegion region;
+    region.address = entry.at("address");
+    auto kind = memory_kind_from_name(entry.at("kind"));
+    if (!kind.ok()) malformed(kind.error().message.c_str());
+    region.kind = *kind;
+    region.reached_from = entry.at("reached_from");
+    images_from_json(entry, region.before, region.after);
+    instance.regions.push_back(std::move(region));
+  }
+  for (auto& entry : from.at("variables")) {
+    CapturedVariable variable;
+    variable.name = entry.at("name");
+    variable.key = entry.at("key");
+    variable.constant = entry.at("constant");
+    variable.address = entry.at("address");
+    images_from_json(entry, variable.before, variable.after);
+    instance.variables.push_back(std::move(variable));
+  }
+  return instance;
+}
+
+Json info_to_json(const CaptureInfo& info) {
+  Json profile = Json::array(), omissions = Json::array(), weights = Json::object();
+  for (auto& kernel : info.profile) {
+    Json shapes = Json::array();
+    for (auto& shape : kernel.shapes)
+      shapes.push_back({{"geometry", to_json(shape.geometry)}, {"count", shape.count}, {"total_us", shape.total_us}});
+    profile.push_back({{"key", kernel.key},
+                       {"mangled", kernel.mangled},
+                       {"count", kernel.count},
+                       {"total_us", kernel.total_us},
+                       {"min_us", kernel.min_us},
+                       {"median_us", kernel.median_us},
+                       {"max_us", kernel.max_us},
+                       {"shapes", shapes}});
+  }
+  for (auto& omission : info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
+  for (auto& [id, share] : info.shares)
+    weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out}};
+  return {{"device", info.device},         {"command", info.command}, {"folder", info.folder},
+          {"run_seconds", info.run_seconds}, {"complete", info.complete}, {"profile", profile},
+          {"omissions", omissions},        {"shares", weights}};
+}
+
+CaptureInfo info_from_json(const Json& from) {
+  CaptureInfo info;
+  info.device = from.at("device");
+  info.command = from.at("command").get<std::vector<std::string>>();
+  info.folder = from.at("folder");
+  info.run_seconds = from.at("run_seconds");
+  info.complete = from.at("complete");
+  for (auto& entry : from.at("profile")) {
+    KernelProfile kernel;
+    kernel.key = entry.at("key");
+    kernel.mangled = entry.at("mangled");
+    kernel.count = entry.at("count");
+    kernel.total_us = entry.at("total_us");
+    kernel.min_us = entry.at("min_us");
+    kernel.median_us = entry.at("median_us");
+    kernel.max_us = entry.at("max_us");
+    for (auto& shape : entry.at("shapes"))
+      kernel.shapes.push_back({geometry_from_json(shape.at("geometry")), shape.at("count"), shape.at("total_us")});
+    info.profile.push_back(std::move(kernel));
+  }
+  for (auto& entry : from.at("omissions")) info.omissions.push_back({entry.at("what"), entry.at("why")});
+  for (auto& [id, share] : from.at("shares").items())
+    info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out")};
+  return info;
+}
+
+Error journal_error(const fs::path& file) {
+  int code = errno;
+  std::string message = "cannot write " + file.string() + ": " + std::strerror(code);
+  if (code == ENOSPC || code == EFBIG || code == EDQUOT)
+    message += "; free some space or record to another place with --state DIR";
+  return environment_error(message);
+}
+
+/// Appends all of `text`, or nothing.
+Status append(int fd, uint64_t& end, std::string_view text, const fs::path& file) {
+  for (uint64_t at = 0; at < text.size();) {
+    ssize_t put = pwrite(fd, text.data() + at, text.size() - at, static_cast<off_t>(end + at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      Error error = journal_error(file);
+      if (ftruncate(fd, static_cast<off_t>(end)) != 0) error.message += " (and its tail could not be cut off)";
+      return error;
+    }
+    at += static_cast<uint64_t>(put);
+  }
+  end += text.size();
+  if (fdatasync(fd) != 0 && errno != EINVAL) return journal_error(file);
+  return done();
+}
+
+}  // namespace
+
+const char* name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::Device: return "device";
+    case MemoryKind::Managed: return "managed";
+    case MemoryKind::HostMapped: return "host-mapped";
+    case MemoryKind::Variable: return "variable";
+  }
+  return "device";
+}
+
+Result<MemoryKind> memory_kind_from_name(const std::string& text) {
+  for (auto kind : {MemoryKind::Device, MemoryKind::Managed, MemoryKind::HostMapped, MemoryKind::Variable})
+    if (text == name(kind)) return kind;
+  return environment_error("'" + text + "' is not a kind of memory (device, managed, host-mapped, variable)");
+}
+
+Json to_json(const Geometry& geometry) {
+  return {{"grid", {geometry.grid.x, geometry.grid.y, geometry.grid.z}},
+          {"block", {geometry.block.x, geometry.block.y, geometry.block.z}},
+          {"shared_bytes", geometry.shared_bytes},
+          {"cooperative", geometry.cooperative}};
+}
+
+Geometry geometry_from_json(const Json& from) {
+  auto dim = [](const Json& axes) { return Dim3{axes.at(0), axes.at(1), axes.at(2)}; };
+  return {dim(from.at("grid")), dim(from.at("block")), from.at("shared_bytes"), from.at("cooperative")};
+}
+
+Json to_json(const std::vector<Parameter>& parameters) {
+  Json list = Json::array();
+  for (auto& parameter : parameters) list.push_back({{"offset", parameter.offset}, {"size", parameter.size}});
+  return list;
+}
+
+std::vector<Parameter> parameters_from_json(const Json& from) {
+  std::vector<Parameter> parameters;
+  for (auto& entry : from) parameters.push_back({entry.at("offset"), entry.at("size")});
+  return parameters;
+}
+
+std::string hex_text(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (auto byte : bytes) text += kDigits[unsigned(byte) >> 4], text += kDigits[unsigned(byte) & 15];
+  return text;
+}
+
+std::vector<std::byte> bytes_from_hex(const Json& from) {
+  auto text = from.get<std::string>();
+  auto digit = [](char c) -> unsigned {
+    if (c >= '0' && c <= '9') return unsigned(c - '0');
+    if (c >= 'a' && c <= 'f') return unsigned(c - 'a' + 10);
+    malformed("a byte string holds something else than hex digits");
+  };
+  if (text.size() % 2) malformed("a byte string has an odd number of hex digits");
+  std::vector<std::byte> bytes(text.size() / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+  return bytes;
+}
+
+struct CaptureWriter::State {
+  fs::path folder;
+  std::unique_ptr<ChunkWriter> chunks;
+  int journal = -1;
+  uint64_t journal_end = 0;
+
+  ~State() {
+    if (journal >= 0) close(journal);
+  }
+};
+
+CaptureWriter::CaptureWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureWriter::~CaptureWriter() = default;
+
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& folder) {
+  auto state = std::make_unique<State>();
+  state->folder = folder;
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) return environment_error("cannot create " + folder.string() + ": " + code.message());
+  KERNELIFT_ASSIGN(state->chunks, ChunkWriter::create(folder / kBlobs));
+  fs::path journal = folder / kJournal;
+  state->journal = open(journal.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (state->journal < 0) return journal_error(journal);
+  std::string head = compact(artefact(kJournalFormat, kCaptureVersion, kCaptureVersion)) + "\n";
+  KERNELIFT_TRY(append(state->journal, state->journal_end, head, journal));
+  return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
+}
+
+Result<Image> CaptureWriter::store(std::span<const std::byte> bytes) {
+  Image image;
+  image.size = bytes.size();
+  for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+    KERNELIFT_ASSIGN(Hash hash, state_->chunks->put(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at))));
+    image.chunks.push_back(hash);
+  }
+  return image;
+}
+
+Status CaptureWriter::finish_instance(const CapturedInstance& instance) {
+  KERNELIFT_TRY(state_->chunks->sync());
+  std::string text = compact(instance_to_json(instance));
+  std::string line = std::string(kLineHead) + hash_text(text).hex() + std::string(kLineMiddle) + text + "}\n";
+  return append(state_->journal, state_->journal_end, line, state_->folder / kJournal);
+}
+
+Status CaptureWriter::finish(const CaptureInfo& info) {
+  KERNELIFT_TRY(state_->chunks->sync());
+  Json manifest = artefact(kFormat, kCaptureVersion, kCaptureVersion), body = info_to_json(info);
+  manifest["hash"] = hash_text(compact(body)).hex();
+  manifest["capture"] = std::move(body);
+  return write_json(state_->folder / kManifest, manifest);
+}
+
+uint64_t CaptureWriter::stored_bytes() const { return state_->chunks->file_bytes(); }
+
+struct Capture::State {
+  CaptureInfo info;
+  std::vector<CapturedInstance> instances;
+  std::vector<std::string> damage;
+  std::unique_ptr<ChunkReader> chunks;
+
+  Status read_journal(const fs::path& file) {
+    KERNELIFT_ASSIGN(std::string text, read_text(file));
+    size_t at = 0;
+    for (bool head = true; at < text.size(); head = false) {
+      size_t end = text.find('\n', at);
+      std::string where = file.string() + " at offset " + std::to_string(at);
+      if (end == std::string::npos) {
+        // Torn by a kill while it was written; everything before it is whole. Without even a head it is no journal.
+        if (head) return environment_error(file.string() + " is truncated at offset " + std::to_string(text.size()));
+        damage.push_back(where + ": the last line is cut short; its instance was not finished");
+        break;
+      }
+      std::string_view line = std::string_view(text).substr(at, end - at);
+      if (head) {
+        KERNELIFT_ASSIGN(Json value, parse_json(line, where));
+        KERNELIFT_TRY(check_artefact(value, kJournalFormat, kCaptureVersion, file.string()));
+      } else if (auto instance = read_line(line, where); instance.ok()) {
+        instances.push_back(std::move(*instance));
+      } else {
+        damage.push_back(instance.error().message);
+      }
+      at = end + 1;
+    }
+    if (text.empty()) return environment_error(file.string() + " is empty; record again");
+    return done();
+  }
+
+  static Result<CapturedInstance> read_line(std::string_view line, const std::string& where) {
+    bool shaped = line.size() > kLinePrefix && line.starts_with(kLineHead) && line.ends_with('}') &&
+                  line.substr(kLineHead.size() + kHexDigits).starts_with(kLineMiddle);
+    auto hash = shaped ? Hash::from_hex(line.substr(kLineHead.size(), kHexDigits)) : std::nullopt;
+    std::string_view body = shaped ? line.substr(kLinePrefix, line.size() - kLinePrefix - 1) : "";
+    if (!hash || hash_text(body) != *hash)
+      return environment_error(where + ": this instance is damaged (its checksum does not match) and is left out");
+    KERNELIFT_ASSIGN(Json value, parse_json(body, where));
+    return reading(where, [&] { return instance_from_json(value); });
+  }
+
+  Status read_manifest(const fs::path& file) {
+    KERNELIFT_ASSIGN(Json value, read_json(file));
+    KERNELIFT_TRY(check_artefact(value, kFormat, kCaptureVersion, file.string()));
+    auto read = reading(file.string(), [&] {
+      const Json& body = value.at("capture");
+      if (hash_text(compact(body)).hex() != value.at("hash").get<std::string>())
+        malformed("the checksum does not match");
+      return info_from_json(body);
+    });
+    if (!read.ok()) return std::move(read).error();
+    info = std::move(*read);
+    return done();
+  }
+};
+
+Capture::Capture(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+const CaptureInfo& Capture::info() const { return state_->info; }
+const std::vector<CapturedInstance>& Capture::instances() const { return state_->instances; }
+const std::vector<std::string>& Capture::damage() const { return state_->damage; }
+
+Result<Capture> Capture::open(const fs::path& folder) {
+  std::error_code code;
+  if (!fs::exists(folder / kBlobs, code))
+    return environment_error(folder.string() + " holds no capture (no " + kBlobs + "); make one with kernelift record");
+  auto state = std::make_shared<State>();
+  KERNELIFT_ASSIGN(state->chunks, ChunkReader::open(folder / kBlobs));
+  state->damage = state->chunks->damage();
+  KERNELIFT_TRY(state->read_journal(folder / kJournal));
+  if (fs::exists(folder / kManifest, code)) {
+    // A newer manifest is refused like any newer file; a damaged one costs the profile, not the instances.
+    auto status = state->read_manifest(folder / kManifest);
+    if (!status.ok() && status.error().message.find("newer Kernelift") != std::string::npos) return std::move(status).error();
+    if (!status.ok()) state->damage.push_back(status.error().message), state->info = {};
+  }
+  for (auto& instance : state->instances)
+    if (auto share = state->info.shares.find(instance.id); share != state->info.shares.end()) {
+      instance.weight = share->second.weight;
+      instance.microseconds = share->second.microseconds;
+      instance.held_out = share->second.held_out;
+    }
+  return Capture(std::move(state));
+}
+
+Result<std::vector<std::byte>> Capture::load(const Image& image) const {
+  std::vector<std::byte> bytes;
+  // A damaged size must not become a huge reservation before the first chunk is read: chunks are checked one by one.
+  bytes.reserve(std::min<uint64_t>(image.size, image.chunks.size() * kChunkBytes));
+  for (size_t i = 0; i < image.chunks.size(); ++i) {
+    uint64_t size = std::min<uint64_t>(kChunkBytes, image.size - i * kChunkBytes);
+    KERNELIFT_TRY(state_->chunks->read(image.chunks[i], size, bytes));
+  }
+  return bytes;
+}
+
+}  // namespace kernelift

@@ -1,12 +1,14 @@
 // A capture: what one recorded run of an application left behind. Folder layout (docs/formats.md):
-//   manifest.json   profile, instances, what was refused and why; written last, atomically
-//   blobs.klb       content-addressed, zstd-compressed chunks shared by all images of all instances
+//   blobs.klb        content-addressed, zstd-compressed chunks shared by all images of all instances
+//   instances.jsonl  one line per instance, with its own checksum, appended as each one is finished
+//   manifest.json    profile, what was refused and why; written last, atomically
 // CaptureWriter streams chunks to disk as it goes and never holds more than one staging chunk; finish_instance()
 // makes everything up to that instance readable even if the process is killed right after. Used by the recorder
 // inside a user's process: nothing here throws, prints or exits.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/model/geometry.h"
 
@@ -30,6 +33,9 @@ struct Image {
 };
 
 enum class MemoryKind { Device, Managed, HostMapped, Variable };
+
+const char* name(MemoryKind);       ///< "device", "managed", "host-mapped", "variable": as artefacts spell it.
+Result<MemoryKind> memory_kind_from_name(const std::string&);
 
 /// A piece of memory the kernel could reach, before and after the launch.
 struct CapturedRegion {
@@ -78,6 +84,12 @@ struct KernelProfile {
 /// Something seen and not captured, by name.
 struct Omission { std::string what, why; };
 
+/// What an instance turned out to stand for, known only when the run has ended.
+struct InstanceShare {
+  double weight = 1, microseconds = 0;
+  bool held_out = false;
+};
+
 struct CaptureInfo {
   std::string device;               ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
   std::vector<std::string> command; ///< What was run.
@@ -86,18 +98,21 @@ struct CaptureInfo {
   bool complete = false;            ///< false: the application was killed; finished instances are still good.
   std::vector<KernelProfile> profile;   ///< Most total time first.
   std::vector<Omission> omissions;
+  std::map<std::string, InstanceShare> shares;  ///< By instance id; Capture::open puts them into the instances.
 };
 
 class CaptureWriter {
  public:
+  /// The folder is made if need be; one that holds a capture already is an Error.
   static Result<std::unique_ptr<CaptureWriter>> create(const std::filesystem::path& folder);
   ~CaptureWriter();
   /// Stores `bytes` in chunks, each distinct chunk once.
   Result<Image> store(std::span<const std::byte> bytes);
   /// Makes the instance and all its chunks durable.
   Status finish_instance(const CapturedInstance& instance);
-  /// Writes profile and omissions; call last.
+  /// Writes profile and omissions; call last. A forked child that must not touch its parent's files just drops the writer.
   Status finish(const CaptureInfo& info);
+  uint64_t stored_bytes() const;    ///< Size of blobs.klb so far.
 
  private:
   struct State;
@@ -107,10 +122,13 @@ class CaptureWriter {
 
 class Capture {
  public:
-  /// Opens a capture folder, complete or not. Damage is an Error that names file and offset.
+  /// Opens a capture folder, complete or not. Damage that hides everything is an Error that names file and offset; damage
+  /// to one instance's line leaves that instance out and says so, file and offset, in damage(). A damaged chunk is an
+  /// Error of the load() that needs it, and of no other.
   static Result<Capture> open(const std::filesystem::path& folder);
   const CaptureInfo& info() const;
   const std::vector<CapturedInstance>& instances() const;
+  const std::vector<std::string>& damage() const;  ///< Empty for a sound capture.
   /// Reads an image back; every chunk's checksum is verified.
   Result<std::vector<std::byte>> load(const Image& image) const;
 
@@ -119,5 +137,13 @@ class Capture {
   explicit Capture(std::shared_ptr<const State>);
   std::shared_ptr<const State> state_;
 };
+
+/// JSON of the pieces that captures and MEPs share. The readers throw nlohmann's exceptions: call them inside reading().
+Json to_json(const Geometry&);
+Json to_json(const std::vector<Parameter>&);
+Geometry geometry_from_json(const Json&);
+std::vector<Parameter> parameters_from_json(const Json&);
+std::string hex_text(std::span<const std::byte> bytes);
+std::vector<std::byte> bytes_from_hex(const Json& text);  ///< Throws unless an even number of hex digits.
 
 }  // namespace kernelift

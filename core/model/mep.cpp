@@ -1,1 +1,276 @@
-// pending
+// mep.json and data/ of a minimal executable program; see mep.h and docs/formats.md. Lines of kernel.cu that came from
+// consecutive lines of one file are written as one run, because a slice of a thousand lines is a few dozen runs. Paths
+// and names of files that come out of mep.json are checked: a MEP may have been mailed by a stranger.
+#include "core/model/mep.h"
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kFormat = "kernelift-mep";
+constexpr std::string_view kDataSuffix = ".bin";
+
+[[noreturn]] void malformed(const std::string& what) {
+  throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
+}
+
+Json to_json(const SourceRange& range) {
+  return {{"file", range.file}, {"begin", range.begin}, {"end", range.end}, {"line", range.line}, {"end_line", range.end_line}};
+}
+
+SourceRange range_from_json(const Json& from) {
+  return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
+}
+
+Json to_json(const LaunchSite& site) {
+  return {{"kernels", site.kernels},
+          {"range", to_json(site.range)},
+          {"grid_range", to_json(site.grid_range)},
+          {"block_range", to_json(site.block_range)},
+          {"shared_range", to_json(site.shared_range)},
+          {"enclosing", site.enclosing},
+          {"grid", site.grid},
+          {"block", site.block},
+          {"shared", site.shared},
+          {"argument_text", site.argument_text},
+          {"through_macro", site.through_macro}};
+}
+
+LaunchSite site_from_json(const Json& from) {
+  LaunchSite site;
+  site.kernels = from.at("kernels").get<std::vector<std::string>>();
+  site.range = range_from_json(from.at("range"));
+  site.grid_range = range_from_json(from.at("grid_range"));
+  site.block_range = range_from_json(from.at("block_range"));
+  site.shared_range = range_from_json(from.at("shared_range"));
+  site.enclosing = from.at("enclosing");
+  for (int axis = 0; axis < 3; ++axis) {
+    site.grid[axis] = from.at("grid").at(axis);
+    site.block[axis] = from.at("block").at(axis);
+  }
+  site.shared = from.at("shared");
+  site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
+  site.through_macro = from.at("through_macro");
+  return site;
+}
+
+Json to_json(const Knob& knob) {
+  return {{"name", knob.name},
+          {"value", knob.value},
+          {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro},
+          {"in_kernel", knob.in_kernel},
+          {"in_geometry", knob.in_geometry},
+          {"kernels", knob.kernels}};
+}
+
+Knob knob_from_json(const Json& from) {
+  return {from.at("name"),      from.at("value"),       range_from_json(from.at("value_range")),
+          from.at("is_macro"),  from.at("in_kernel"),   from.at("in_geometry"),
+          from.at("kernels").get<std::vector<std::string>>()};
+}
+
+/// "3f…e.bin": nothing that could leave data/.
+std::string data_name(const Json& from) {
+  auto text = from.get<std::string>();
+  bool good = text.ends_with(kDataSuffix) && Hash::from_hex(text.substr(0, text.size() - kDataSuffix.size()));
+  if (!good) malformed("'" + text + "' is not the name of a data file (32 hex digits and .bin)");
+  return text;
+}
+
+Json to_json(const MepInstance& instance) {
+  Json regions = Json::array(), variables = Json::array();
+  for (auto& region : instance.regions)
+    regions.push_back({{"address", region.address},
+                       {"size", region.size},
+                       {"kind", name(region.kind)},
+                       {"before", region.before},
+                       {"after", region.after},
+                       {"reached_from", region.reached_from},
+                       {"parameter", region.parameter},
+                       {"element", region.element}});
+  for (auto& variable : instance.variables)
+    variables.push_back({{"name", variable.name},
+                         {"key", variable.key},
+                         {"spelling", variable.spelling},
+                         {"element", variable.element},
+                         {"constant", variable.constant},
+                         {"size", variable.size},
+                         {"before", variable.before},
+                         {"after", variable.after}});
+  return {{"id", instance.id},
+          {"geometry", to_json(instance.geometry)},
+          {"arguments", hex_text(instance.arguments)},
+          {"parameters", to_json(instance.parameters)},
+          {"microseconds", instance.microseconds},
+          {"weight", instance.weight},
+          {"held_out", instance.held_out},
+          {"regions", regions},
+          {"variables", variables}};
+}
+
+/// Empty means that nothing is known: an expected image may be absent where inputs were synthesised.
+std::string optional_data_name(const Json& from) {
+  return from.get<std::string>().empty() ? std::string() : data_name(from);
+}
+
+MepInstance instance_from_json(const Json& from) {
+  MepInstance instance;
+  instance.id = from.at("id");
+  instance.geometry = geometry_from_json(from.at("geometry"));
+  instance.arguments = bytes_from_hex(from.at("arguments"));
+  instance.parameters = parameters_from_json(from.at("parameters"));
+  for (auto& parameter : instance.parameters)
+    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size())
+      malformed("a parameter of instance " + instance.id + " lies outside its arguments");
+  instance.microseconds = from.at("microseconds");
+  instance.weight = from.at("weight");
+  instance.held_out = from.at("held_out");
+  for (auto& entry : from.at("regions")) {
+    MepRegion region;
+    region.address = entry.at("address");
+    region.size = entry.at("size");
+    auto kind = memory_kind_from_name(entry.at("kind"));
+    if (!kind.ok()) malformed(kind.error().message);
+    region.kind = *kind;
+    region.before = data_name(entry.at("before"));
+    region.after = optional_data_name(entry.at("after"));
+    region.reached_from = entry.at("reached_from");
+    region.parameter = entry.at("parameter");
+    region.element = entry.at("element");
+    instance.regions.push_back(std::move(region));
+  }
+  for (auto& entry : from.at("variables")) {
+    MepVariable variable;
+    variable.name = entry.at("name");
+    variable.key = entry.at("key");
+    variable.spelling = entry.at("spelling");
+    variable.element = entry.at("element");
+    variable.constant = entry.at("constant");
+    variable.size = entry.at("size");
+    variable.before = data_name(entry.at("before"));
+    variable.after = optional_data_name(entry.at("after"));
+    instance.variables.push_back(std::move(variable));
+  }
+  return instance;
+}
+
+/// Runs of [file, first line, count]; a run of writer's own lines has an empty file and line 0.
+Json origins_to_json(const std::vector<LineOrigin>& origins) {
+  Json runs = Json::array();
+  for (size_t begin = 0; begin < origins.size();) {
+    const LineOrigin& first = origins[begin];
+    size_t end = begin + 1;
+    while (end < origins.size() && origins[end].file == first.file &&
+           origins[end].line == (first.line == 0 ? 0 : first.line + (end - begin)))
+      ++end;
+    runs.push_back({first.file, first.line, end - begin});
+    begin = end;
+  }
+  return runs;
+}
+
+std::vector<LineOrigin> origins_from_json(const Json& from) {
+  constexpr uint32_t kMostLines = 10'000'000;  // A damaged count must not become an endless list.
+  std::vector<LineOrigin> origins;
+  for (auto& run : from) {
+    std::string file = run.at(0);
+    uint32_t line = run.at(1), count = run.at(2);
+    if (count > kMostLines || origins.size() + count > kMostLines) malformed("more lines than a source file can have");
+    for (uint32_t i = 0; i < count; ++i) origins.push_back({file, line == 0 ? 0 : line + i});
+  }
+  return origins;
+}
+
+Mep mep_from_json(const Json& from) {
+  Mep mep;
+  mep.language = from.at("language");
+  if (mep.language != "cuda" && mep.language != "hip") malformed("language is '" + mep.language + "', not cuda or hip");
+  const Json& kernel = from.at("kernel");
+  mep.kernel_key = kernel.at("key");
+  mep.kernel_name = kernel.at("name");
+  mep.kernel_mangled = kernel.at("mangled");
+  mep.kernel_id = kernel.at("id");
+  for (auto& entry : kernel.at("parameters"))
+    mep.parameters.push_back({entry.at("name"), entry.at("type"), entry.at("pointee"), entry.at("pointee_const"), entry.at("scalar")});
+  const Json& slice = from.at("slice");
+  mep.slice_mode = slice.at("mode");
+  mep.proven = slice.at("proven");
+  mep.proof_note = slice.at("proof_note");
+  mep.unit = slice.at("unit");
+  mep.compile_flags = slice.at("compile_flags").get<std::vector<std::string>>();
+  mep.origins = origins_from_json(slice.at("origins"));
+  for (auto& entry : from.at("launches")) mep.launches.push_back(site_from_json(entry));
+  for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
+  mep.captured_on = from.at("captured_on");
+  mep.inputs = from.at("inputs");
+  mep.app_root = from.at("app_root");
+  mep.tolerance = {from.at("tolerance").at("relative"), from.at("tolerance").at("absolute")};
+  for (auto& entry : from.at("instances")) mep.instances.push_back(instance_from_json(entry));
+  return mep;
+}
+
+}  // namespace
+
+Result<Mep> Mep::read(const fs::path& folder) {
+  fs::path file = folder / "mep.json";
+  std::error_code code;
+  if (!fs::exists(file, code))
+    return usage_error(folder.string() + " is not a MEP (no mep.json in it); make one with kernelift extract");
+  KERNELIFT_ASSIGN(Json value, read_json(file));
+  KERNELIFT_TRY(check_artefact(value, kFormat, kMepVersion, file.string()));
+  return reading(file.string(), [&] { return mep_from_json(value); });
+}
+
+Status Mep::write(const fs::path& folder) const {
+  Json value = artefact(kFormat, kMepVersion, kMepVersion);
+  Json scanned = Json::array(), sites = Json::array(), turnable = Json::array(), recorded = Json::array();
+  for (auto& parameter : parameters)
+    scanned.push_back({{"name", parameter.name},
+                       {"type", parameter.type},
+                       {"pointee", parameter.pointee},
+                       {"pointee_const", parameter.pointee_const},
+                       {"scalar", parameter.scalar}});
+  for (auto& site : launches) sites.push_back(to_json(site));
+  for (auto& knob : knobs) turnable.push_back(to_json(knob));
+  for (auto& instance : instances) recorded.push_back(to_json(instance));
+  value["language"] = language;
+  value["kernel"] = {{"key", kernel_key}, {"name", kernel_name}, {"mangled", kernel_mangled}, {"id", kernel_id}, {"parameters", scanned}};
+  value["slice"] = {{"mode", slice_mode}, {"proven", proven}, {"proof_note", proof_note}, {"unit", unit},
+                    {"compile_flags", compile_flags}, {"origins", origins_to_json(origins)}};
+  value["launches"] = sites;
+  value["knobs"] = turnable;
+  value["captured_on"] = captured_on;
+  value["inputs"] = inputs;
+  value["app_root"] = app_root;
+  value["tolerance"] = {{"relative", tolerance.relative}, {"absolute", tolerance.absolute}};
+  value["instances"] = recorded;
+  return write_json(folder / "mep.json", value);
+}
+
+Result<std::vector<std::byte>> Mep::load(const fs::path& folder, const std::string& file) {
+  fs::path path = folder / "data" / file;
+  auto hash = file.ends_with(kDataSuffix) ? Hash::from_hex(file.substr(0, file.size() - kDataSuffix.size())) : std::nullopt;
+  if (!hash) return environment_error(path.string() + ": not the name of a data file");
+  KERNELIFT_ASSIGN(auto bytes, read_bytes(path));
+  if (hash_bytes(bytes) != *hash)
+    return environment_error(path.string() + " is damaged: its " + std::to_string(bytes.size()) +
+                             " bytes do not match the checksum in its name; extract the MEP again");
+  return bytes;
+}
+
+Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte> bytes) {
+  std::string file = hash_bytes(bytes).hex() + std::string(kDataSuffix);
+  std::error_code code;
+  if (fs::exists(folder / "data" / file, code)) return file;
+  KERNELIFT_TRY(write_atomically(folder / "data" / file, bytes));
+  return file;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,258 @@
+// Writer and reader of chunk_store.h's file, side by side so that they cannot drift apart. Compression is zstd's fastest
+// level: a recorder holds up the user's application while it writes, and what deduplication leaves over (fields of
+// floats) gains little from higher ones. Chunks that zstd cannot shorten are kept raw.
+#include "core/base/chunk_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+constexpr char kFileMagic[8] = {'K', 'L', 'B', 'L', 'O', 'B', 'S', '1'};
+constexpr uint32_t kRecordMagic = 0x52424c4bu;  // "KLBR"
+constexpr uint64_t kAlignment = 8;
+constexpr int kCompressionLevel = 1;
+enum Encoding : uint32_t { kRaw = 0, kZstd = 1 };
+
+struct FileHead {
+  char magic[8];
+  uint32_t version, oldest_reader;
+};
+
+struct RecordHead {
+  uint32_t magic, encoding;
+  uint64_t hash_high, hash_low;
+  uint32_t raw, stored;
+  uint64_t check;
+
+  uint64_t expected_check() const {
+    return hash_bytes({reinterpret_cast<const std::byte*>(this), offsetof(RecordHead, check)}).low;
+  }
+  bool sound() const {
+    return magic == kRecordMagic && check == expected_check() && encoding <= kZstd && raw <= kLargestChunk &&
+           stored <= raw && (encoding == kZstd || stored == raw);
+  }
+};
+static_assert(sizeof(FileHead) == 16 && sizeof(RecordHead) == 40);
+
+struct HashOfHash {
+  size_t operator()(const Hash& hash) const { return hash.low; }
+};
+
+uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) & ~(kAlignment - 1); }
+
+Error file_error(const char* verb, const fs::path& file) {
+  int code = errno;
+  std::string message = std::string("cannot ") + verb + " " + file.string() + ": " + std::strerror(code);
+  if (code == ENOSPC || code == EFBIG || code == EDQUOT)
+    message += "; free some space or record to another place with --state DIR";
+  return environment_error(message);
+}
+
+bool write_at(int fd, const void* data, size_t size, uint64_t offset) {
+  auto* from = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t put = pwrite(fd, from, size, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    from += put, size -= static_cast<size_t>(put), offset += static_cast<uint64_t>(put);
+  }
+  return true;
+}
+
+/// Bytes read; fewer than `size` only at the end of the file or on an error.
+size_t read_at(int fd, void* data, size_t size, uint64_t offset) {
+  size_t filled = 0;
+  while (filled < size) {
+    ssize_t got = pread(fd, static_cast<char*>(data) + filled, size - filled, static_cast<off_t>(offset + filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  return filled;
+}
+
+}  // namespace
+
+struct ChunkWriter::State {
+  fs::path file;
+  int fd = -1;
+  uint64_t end = 0;
+  std::unordered_set<Hash, HashOfHash> known;
+  ZSTD_CCtx* zstd = nullptr;
+  std::vector<char> record;  ///< Head, data and padding of one chunk, written by one call.
+
+  ~State() {
+    if (fd >= 0) close(fd);
+    ZSTD_freeCCtx(zstd);
+  }
+};
+
+ChunkWriter::ChunkWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ChunkWriter::~ChunkWriter() = default;
+
+Result<std::unique_ptr<ChunkWriter>> ChunkWriter::create(const fs::path& file) {
+  auto state = std::make_unique<State>();
+  state->file = file;
+  state->fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (state->fd < 0) return file_error("create", file);
+  state->zstd = ZSTD_createCCtx();
+  if (!state->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
+  FileHead head{{}, kChunkStoreVersion, kChunkStoreVersion};
+  std::memcpy(head.magic, kFileMagic, sizeof kFileMagic);
+  if (!write_at(state->fd, &head, sizeof head, 0)) return file_error("write", file);
+  state->end = sizeof head;
+  return std::unique_ptr<ChunkWriter>(new ChunkWriter(std::move(state)));
+}
+
+Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
+  KERNELIFT_ASSERT(bytes.size() <= kLargestChunk, "chunks are cut by the caller");
+  State& s = *state_;
+  Hash hash = hash_bytes(bytes);
+  if (s.known.contains(hash)) return hash;
+  s.record.resize(sizeof(RecordHead) + ZSTD_compressBound(bytes.size()) + kAlignment);
+  char* data = s.record.data() + sizeof(RecordHead);
+  size_t stored = ZSTD_compressCCtx(s.zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(), bytes.size(),
+                                    kCompressionLevel);
+  RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
+  if (ZSTD_isError(stored) || stored >= bytes.size()) {
+    head.encoding = kRaw;
+    stored = bytes.size();
+    if (stored > 0) std::memcpy(data, bytes.data(), stored);
+  }
+  head.stored = static_cast<uint32_t>(stored);
+  head.check = head.expected_check();
+  std::memcpy(s.record.data(), &head, sizeof head);
+  uint64_t size = aligned(sizeof head + stored);
+  std::memset(data + stored, 0, size - sizeof head - stored);
+  if (!write_at(s.fd, s.record.data(), size, s.end)) {
+    Error error = file_error("write", s.file);
+    // Nothing of a half-written record stays: what was stored before remains a sound file.
+    if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
+    return error;
+  }
+  s.end += size;
+  s.known.insert(hash);
+  return hash;
+}
+
+Status ChunkWriter::sync() {
+  if (fdatasync(state_->fd) != 0 && errno != EINVAL) return file_error("write", state_->file);
+  return done();
+}
+
+uint64_t ChunkWriter::file_bytes() const { return state_->end; }
+
+struct ChunkReader::State {
+  struct Place {
+    uint64_t offset;
+    uint32_t raw, stored, encoding;
+  };
+  fs::path file;
+  int fd = -1;
+  uint64_t size = 0;
+  std::unordered_map<Hash, Place, HashOfHash> places;
+  std::vector<std::string> damage;
+
+  ~State() {
+    if (fd >= 0) close(fd);
+  }
+
+  void walk() {
+    uint64_t at = sizeof(FileHead);
+    while (at < size) {
+      RecordHead head{};
+      bool whole = read_at(fd, &head, sizeof head, at) == sizeof head && head.sound();
+      uint64_t data = at + sizeof head;
+      if (whole && data + head.stored <= size) {
+        places.try_emplace(Hash{head.hash_high, head.hash_low}, Place{data, head.raw, head.stored, head.encoding});
+        at = aligned(data + head.stored);
+        continue;
+      }
+      uint64_t next = whole ? size : next_record(at + kAlignment);
+      damage.push_back(file.string() + ": " + (next >= size ? "truncated record" : "damaged record") + " at offset " +
+                       std::to_string(at) + (next < size ? " (readable again from " + std::to_string(next) + ")" : ""));
+      at = next;
+    }
+  }
+
+  /// The first sound head at or behind `from`, or the file's size.
+  uint64_t next_record(uint64_t from) const {
+    constexpr size_t kWindow = 1 << 16;
+    std::vector<char> window(kWindow + sizeof(RecordHead));
+    for (uint64_t base = from; base < size; base += kWindow) {
+      size_t got = read_at(fd, window.data(), window.size(), base);
+      for (size_t at = 0; at + sizeof(RecordHead) <= got && at < kWindow; at += kAlignment) {
+        RecordHead head;
+        std::memcpy(&head, window.data() + at, sizeof head);
+        if (head.magic == kRecordMagic && head.sound()) return base + at;
+      }
+    }
+    return size;
+  }
+};
+
+ChunkReader::ChunkReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ChunkReader::~ChunkReader() = default;
+
+Result<std::unique_ptr<ChunkReader>> ChunkReader::open(const fs::path& file) {
+  auto state = std::make_unique<State>();
+  state->file = file;
+  state->fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (state->fd < 0) return file_error("read", file);
+  struct stat info {};
+  if (fstat(state->fd, &info) != 0) return file_error("read", file);
+  state->size = static_cast<uint64_t>(info.st_size);
+  FileHead head{};
+  if (read_at(state->fd, &head, sizeof head, 0) != sizeof head)
+    return environment_error(file.string() + " is truncated at offset " + std::to_string(state->size) +
+                             ": not even its head is there; record again");
+  if (std::memcmp(head.magic, kFileMagic, sizeof kFileMagic) != 0)
+    return environment_error(file.string() + " does not begin as a chunk file (offset 0); it is damaged or not Kernelift's");
+  if (head.oldest_reader > kChunkStoreVersion || head.version == 0)
+    return environment_error(file.string() + " was written by a newer Kernelift (format version " +
+                             std::to_string(head.version) + ", this one reads up to " +
+                             std::to_string(kChunkStoreVersion) + "); update Kernelift to read it");
+  state->walk();
+  return std::unique_ptr<ChunkReader>(new ChunkReader(std::move(state)));
+}
+
+bool ChunkReader::has(const Hash& hash) const { return state_->places.contains(hash); }
+const std::vector<std::string>& ChunkReader::damage() const { return state_->damage; }
+
+Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const {
+  const State& s = *state_;
+  auto found = s.places.find(hash);
+  if (found == s.places.end())
+    return environment_error(s.file.string() + ": chunk " + hash.hex() + " is missing" +
+                             (s.damage.empty() ? "" : "; " + s.damage.front()));
+  auto& place = found->second;
+  std::string where = s.file.string() + ": chunk at offset " + std::to_string(place.offset);
+  if (place.raw != size)
+    return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " + std::to_string(size));
+  size_t start = out.size();
+  out.resize(start + place.raw);
+  bool good = false;
+  if (place.encoding == kRaw) {
+    good = read_at(s.fd, out.data() + start, place.raw, place.offset) == place.raw;
+  } else {
+    std::vector<char> stored(place.stored);
+    good = read_at(s.fd, stored.data(), place.stored, place.offset) == place.stored &&
+           ZSTD_decompress(out.data() + start, place.raw, stored.data(), stored.size()) == place.raw;
+  }
+  if (good && hash_bytes(std::span(out).subspan(start)) == hash) return done();
+  out.resize(start);
+  return environment_error(where + " is damaged: its content does not match its checksum; record again");
+}
+
+}  // namespace kernelift

@@ -1,0 +1,61 @@
+// Content-addressed chunks in one append-only file (blobs.klb of a capture). Made for a writer that may be killed at any
+// moment inside someone else's process: every record carries its own checked head, so an index is rebuilt by walking the
+// file, and one damaged record never hides the ones behind it. There is deliberately no trailer to lose and no delete.
+//
+//   file   "KLBLOBS1" u32 version u32 oldest_reader, then records, each at a multiple of 8
+//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data, padding
+//
+// `check` is the low word of the hash of the 32 bytes before it. The data is checked by its content hash when it is read.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/result.h"
+
+namespace kernelift {
+
+inline constexpr uint32_t kChunkStoreVersion = 1;
+inline constexpr uint32_t kLargestChunk = 16 << 20;  ///< Larger sizes in a record's head are damage, not data.
+
+/// Appends chunks. Memory: one compressed chunk, and 16 bytes per distinct chunk to know what is there already.
+class ChunkWriter {
+ public:
+  /// Fails if the file exists: an archive is never appended to by a second process.
+  static Result<std::unique_ptr<ChunkWriter>> create(const std::filesystem::path& file);
+  ~ChunkWriter();
+  /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is there. After an Error the file is as it was before.
+  Result<Hash> put(std::span<const std::byte> bytes);
+  /// Returns when all chunks are on the disk.
+  Status sync();
+  uint64_t file_bytes() const;
+
+ private:
+  struct State;
+  explicit ChunkWriter(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
+/// Reads chunks; safe to share between threads.
+class ChunkReader {
+ public:
+  /// An Error only if the file cannot be read at all or is of a newer version; damage inside is in damage().
+  static Result<std::unique_ptr<ChunkReader>> open(const std::filesystem::path& file);
+  ~ChunkReader();
+  bool has(const Hash& hash) const;
+  /// Appends the chunk, `size` bytes long, to `out`; every byte is checked against the hash.
+  Status read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const;
+  /// "blobs.klb: no record at offset 4096 (up to 8192)": places that could not be understood, empty for a sound file.
+  const std::vector<std::string>& damage() const;
+
+ private:
+  struct State;
+  explicit ChunkReader(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kernelift
