@@ -1,0 +1,183 @@
+// Builds the report's HTML by plain concatenation; every text that came from outside is escaped. The chart is inline SVG:
+// one dot per verified candidate, a step line for the best so far, failures as ticks along the bottom.
+#include "cli/report_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+namespace kernelift::cli {
+namespace {
+
+std::string escape(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&') out += "&amp;";
+    else if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else if (c == '"') out += "&quot;";
+    else out += c;
+  }
+  return out;
+}
+
+std::string number(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string microseconds(double us) {
+  if (us <= 0) return "–";
+  return us >= 1e6 ? number(us / 1e6, 3) + " s" : us >= 1e3 ? number(us / 1e3, 2) + " ms" : number(us, 1) + " µs";
+}
+
+const char* tier_class(const std::string& tier) {
+  for (auto known : {"source", "params", "compiler"})
+    if (tier == known) return known;
+  return "baseline";
+}
+
+constexpr const char* kStyle = R"css(
+:root{--bg:#fbfbfa;--ink:#1d2126;--dim:#68707a;--line:#dfe2e6;--card:#fff;--source:#2f6fde;--params:#c2590a;--compiler:#1b8a5a;
+--baseline:#7a7f87;--bad:#b3261e;--add:#e3f4e8;--del:#fbe6e4}
+@media(prefers-color-scheme:dark){:root{--bg:#15181c;--ink:#e4e7ea;--dim:#98a1ab;--line:#2e343b;--card:#1c2025;--source:#78a6ff;
+--params:#f0a050;--compiler:#58c795;--baseline:#9aa2ab;--bad:#ff8a80;--add:#173324;--del:#3a1e1c}}
+*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
+main{max-width:1040px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0;overflow-wrap:anywhere}
+h2{font-size:17px;margin:34px 0 10px}.dim{color:var(--dim)}.cards{display:flex;flex-wrap:wrap;gap:12px;margin-top:18px}
+.card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:150px;flex:1}
+.card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
+td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font:13px/1.45 ui-monospace,monospace;margin:0}
+pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
+svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
+.source{fill:var(--source);color:var(--source)}.params{fill:var(--params);color:var(--params)}.compiler{fill:var(--compiler);color:var(--compiler)}
+.baseline{fill:var(--baseline);color:var(--baseline)}.bad{stroke:var(--bad);color:var(--bad)}.key{font-weight:600}
+)css";
+
+std::string chart(const ReportData& data) {
+  constexpr double kWidth = 1000, kHeight = 300, kLeft = 52, kRight = 16, kTop = 16, kBottom = 40;
+  double highest = 1.2, lowest = 1;
+  for (auto& candidate : data.candidates)
+    if (candidate.speedup > 0) highest = std::max(highest, candidate.speedup), lowest = std::min(lowest, candidate.speedup);
+  // Logarithmic, so that 2x faster and 2x slower are equally far from 1; hopeless candidates sit on the lower edge.
+  lowest = std::max(lowest, 0.25);
+  double low = std::log2(lowest) - 0.1, high = std::log2(highest) + 0.1;
+  double count = std::max<double>(1, double(data.candidates.size()));
+  auto x = [&](double n) { return kLeft + (n - 0.5) / count * (kWidth - kLeft - kRight); };
+  auto y = [&](double speedup) {
+    double at = (std::log2(std::max(speedup, lowest)) - low) / (high - low);
+    return kHeight - kBottom - at * (kHeight - kTop - kBottom);
+  };
+  std::string svg = "<svg viewBox=\"0 0 1000 300\" role=\"img\" aria-label=\"speedup of each candidate\">";
+  for (double tick : {0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0}) {
+    if (std::log2(tick) < low || std::log2(tick) > high) continue;
+    std::string at = number(y(tick), 1);
+    svg += "<line x1=\"52\" x2=\"984\" y1=\"" + at + "\" y2=\"" + at + "\" stroke=\"var(--line)\"" + (tick == 1 ? " stroke-width=\"2\"" : "") +
+           "/><text x=\"44\" y=\"" + number(y(tick) + 4, 1) + "\" text-anchor=\"end\">" + number(tick, tick < 1 || tick == 1.5 ? 2 : 0) + "×</text>";
+  }
+  double best = 1;
+  std::string path = "M52 " + number(y(1), 1);
+  for (auto& candidate : data.candidates) {
+    std::string cx = number(x(candidate.number), 1);
+    std::string title = "<title>#" + std::to_string(candidate.number) + " " + escape(candidate.note) + "\n" + escape(candidate.verdict) + "</title>";
+    if (candidate.outcome != "ok") {
+      svg += "<line class=\"bad\" x1=\"" + cx + "\" x2=\"" + cx + "\" y1=\"256\" y2=\"262\" stroke-width=\"1.5\">" + title + "</line>";
+      continue;
+    }
+    if (candidate.speedup > best) {
+      path += " H" + cx + " V" + number(y(candidate.speedup), 1);
+      best = candidate.speedup;
+    }
+    svg += std::string("<circle class=\"") + tier_class(candidate.tier) + "\" cx=\"" + cx + "\" cy=\"" + number(y(candidate.speedup), 1) +
+           "\" r=\"3.2\" fill-opacity=\".75\">" + title + "</circle>";
+  }
+  path += " H984";
+  svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"var(--ink)\" stroke-width=\"1.3\" stroke-opacity=\".6\"/>";
+  svg += "<text x=\"52\" y=\"288\">candidate 1</text><text x=\"984\" y=\"288\" text-anchor=\"end\">" + std::to_string(data.candidates.size()) + "</text></svg>";
+  svg += "<p class=\"dim\"><span class=\"key source\">source</span> · <span class=\"key params\">parameters</span> · <span class=\"key compiler\">compiler</span> "
+         "· <span class=\"key baseline\">baseline</span> · <span class=\"key bad\">| failed</span> · line: best so far. Point at a dot for its story.</p>";
+  return svg;
+}
+
+std::string diff_html(const std::string& diff) {
+  std::string html = "<pre>";
+  for (size_t begin = 0; begin < diff.size();) {
+    size_t end = std::min(diff.find('\n', begin), diff.size());
+    std::string line = diff.substr(begin, end - begin);
+    const char* kind = line.starts_with("+") ? "add" : line.starts_with("-") ? "del" : line.starts_with("@") ? "at" : nullptr;
+    html += kind ? std::string("<span class=\"") + kind + "\">" + escape(line) + "</span>" : escape(line) + "\n";
+    begin = end + 1;
+  }
+  return html + "</pre>";
+}
+
+/// One row per proposer: how many it tried, how many were right, its best.
+std::string proposer_table(const ReportData& data) {
+  struct Row { int tried = 0, ok = 0; double best = 0; };
+  std::map<std::pair<std::string, std::string>, Row> rows;
+  for (auto& candidate : data.candidates) {
+    Row& row = rows[{candidate.tier, candidate.proposer}];
+    ++row.tried;
+    row.ok += candidate.outcome == "ok";
+    row.best = std::max(row.best, candidate.speedup);
+  }
+  std::string html = "<div class=\"scroll\"><table><tr><th>tier</th><th>proposer</th><th class=\"n\">tried</th><th class=\"n\">right</th><th class=\"n\">best</th></tr>";
+  for (auto& [who, row] : rows)
+    html += std::string("<tr><td class=\"key ") + tier_class(who.first) + "\">" + escape(who.first) + "</td><td>" + escape(who.second) + "</td><td class=\"n\">" +
+            std::to_string(row.tried) + "</td><td class=\"n\">" + std::to_string(row.ok) + "</td><td class=\"n\">" + (row.best > 0 ? number(row.best, 3) + "×" : "–") + "</td></tr>";
+  return html + "</table></div>";
+}
+
+std::string failure_table(const ReportData& data) {
+  std::map<std::string, std::pair<int, std::string>> kinds;
+  for (auto& candidate : data.candidates)
+    if (candidate.outcome != "ok") {
+      auto& [count, example] = kinds[candidate.outcome];
+      if (count++ == 0) example = candidate.verdict;
+    }
+  if (kinds.empty()) return "<p class=\"dim\">None failed.</p>";
+  std::string html = "<div class=\"scroll\"><table><tr><th>outcome</th><th class=\"n\">count</th><th>first example</th></tr>";
+  for (auto& [outcome, entry] : kinds)
+    html += "<tr><td class=\"key bad\">" + escape(outcome) + "</td><td class=\"n\">" + std::to_string(entry.first) + "</td><td>" + escape(entry.second.substr(0, 300)) + "</td></tr>";
+  return html + "</table></div>";
+}
+
+std::string instance_table(const ReportData& data) {
+  std::string html = "<div class=\"scroll\"><table><tr><th>instance</th><th>launch</th><th>role</th><th class=\"n\">weight</th><th class=\"n\">in the application</th>"
+                     "<th class=\"n\">original</th><th class=\"n\">best</th><th class=\"n\">gain</th></tr>";
+  for (auto& instance : data.instances)
+    html += "<tr><td>" + escape(instance.id) + "</td><td>" + escape(instance.geometry) + "</td><td>" + (instance.held_out ? "held out" : "tuned on") + "</td><td class=\"n\">" +
+            number(instance.weight, 3) + "</td><td class=\"n\">" + microseconds(instance.application_us) + "</td><td class=\"n\">" + microseconds(instance.baseline_us) +
+            "</td><td class=\"n\">" + microseconds(instance.best_us) + "</td><td class=\"n\">" +
+            (instance.best_us > 0 && instance.baseline_us > 0 ? number(instance.baseline_us / instance.best_us, 3) + "×" : "–") + "</td></tr>";
+  return html + "</table></div>";
+}
+
+std::string card(const std::string& value, const std::string& label) {
+  return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
+}
+
+}  // namespace
+
+std::string report_page(const ReportData& data) {
+  size_t right = size_t(std::count_if(data.candidates.begin(), data.candidates.end(), [](auto& c) { return c.outcome == "ok"; }));
+  bool gained = data.best_speedup > 0;
+  std::string html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
+                     escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
+  html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
+  html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? "confirmed in a fresh process, at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
+          card(std::to_string(data.candidates.size()), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
+  if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
+  if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
+  html += "<h2>Every candidate</h2>" + chart(data);
+  if (!data.applied.empty()) html += "<h2>In the application</h2><pre>" + escape(data.applied) + "</pre>";
+  if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
+  html += "<h2>Recorded launches</h2>" + instance_table(data) + "<h2>Who proposed what</h2>" + proposer_table(data) + "<h2>What failed</h2>" + failure_table(data);
+  return html + "</main></body></html>\n";
+}
+
+}  // namespace kernelift::cli

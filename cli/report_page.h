@@ -1,0 +1,40 @@
+// The HTML report of a run: one self-contained page (no script, no network) that a colleague can open or mail.
+// Takes plain data, so that it is tested without a run and knows nothing of the database.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace kernelift::cli {
+
+struct ReportCandidate {
+  int number = 0;              ///< Order of evaluation, from 1.
+  std::string tier, proposer, note;
+  std::string outcome;         ///< "ok", "wrong", … as in the run database.
+  std::string verdict;         ///< The verdict's one line.
+  double speedup = 0;          ///< 0 unless ok.
+  double speedup_low = 0;
+};
+
+struct ReportInstance {
+  std::string id, geometry;
+  bool held_out = false;
+  double weight = 0, application_us = 0, baseline_us = 0, best_us = 0;
+};
+
+struct ReportData {
+  std::string kernel, place;   ///< Qualified name; file:line.
+  std::string run, device;     ///< Run file; "cpu: …" – CPU timings are labelled as such.
+  std::string proof;           ///< What the slice's proof says.
+  double minutes = 0;
+  std::vector<ReportCandidate> candidates;
+  std::vector<ReportInstance> instances;
+  double best_speedup = 0, best_low = 0;  ///< Confirmed in a fresh process; 0 if nothing gained.
+  std::string best_note;
+  std::string best_recipe;     ///< Compiler recipe, empty if default.
+  std::string diff;            ///< Unified, original kernel against the best.
+  std::string applied;         ///< What `apply` concluded, empty if it was not run.
+};
+
+std::string report_page(const ReportData& data);
+
+}  // namespace kernelift::cli

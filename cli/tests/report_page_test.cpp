@@ -1,0 +1,51 @@
+// Claims about cli/report_page.h.
+#include "cli/report_page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kernelift::cli {
+namespace {
+
+ReportData sample() {
+  ReportData data;
+  data.kernel = "heat::stencil<float, 16>", data.place = "src/stencil.cu:41", data.run = "stencil-1.klrun", data.device = "cpu: two cores";
+  data.candidates = {{1, "baseline", "original", "as it is", "ok", "ok: 1.000x", 1.0, 0.99},
+                     {2, "source", "unroll", "unroll by 4", "ok", "ok: 1.4x", 1.4, 1.35},
+                     {3, "compiler", "passes", "O1", "wrong", "wrong at verify: out[3] expected 1, got <2>", 0, 0}};
+  data.instances = {{"i-0", "<<<(8,8,1), (16,16,1)>>>", false, 1.0, 120, 118, 84}};
+  data.best_speedup = 1.4, data.best_low = 1.35, data.best_note = "unroll by 4";
+  data.diff = "@@ -1 +1 @@\n-a<b\n+a<c\n";
+  return data;
+}
+
+TEST(ReportPage, NeedsNothingFromOutside) {
+  std::string page = report_page(sample());
+  EXPECT_EQ(page.find("http://"), std::string::npos);
+  EXPECT_EQ(page.find("https://"), std::string::npos);
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+}
+
+TEST(ReportPage, EscapesWhatCameFromOutside) {
+  std::string page = report_page(sample());
+  EXPECT_NE(page.find("heat::stencil&lt;float, 16&gt;"), std::string::npos);
+  EXPECT_NE(page.find("got &lt;2&gt;"), std::string::npos);
+  EXPECT_EQ(page.find("a<b"), std::string::npos);
+}
+
+TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
+  std::string page = report_page(sample());
+  EXPECT_EQ(std::count(page.begin(), page.end(), '#') > 2, true);
+  EXPECT_NE(page.find("#2 unroll by 4"), std::string::npos);
+  EXPECT_NE(page.find(">wrong</td>"), std::string::npos);
+}
+
+TEST(ReportPage, SaysNoGainWhenThereIsNone) {
+  ReportData data = sample();
+  data.best_speedup = 0;
+  EXPECT_NE(report_page(data).find("no gain"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kernelift::cli
