@@ -84,12 +84,12 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   pid_t child = fork();
   if (child < 0) return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
   if (child == 0) {
-    setpgid(0, 0);
+    if (options.own_group) setpgid(0, 0);
     if (options.capture_output) {
       int null = open("/dev/null", O_RDONLY);
       dup2(null, 0);
       dup2(out.write_end, 1);
-      dup2(err.write_end, 2);
+      if (!options.share_stderr) dup2(err.write_end, 2);
     }
     if (options.folder.empty() || chdir(options.folder.c_str()) == 0)
       execvpe(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
@@ -97,7 +97,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     [[maybe_unused]] ssize_t ignored = write(failure.write_end, &code, sizeof code);
     _exit(127);
   }
-  setpgid(child, child);
+  if (options.own_group) setpgid(child, child);
   failure.close_end(failure.write_end);
   out.close_end(out.write_end);
   err.close_end(err.write_end);
@@ -122,7 +122,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     if (!exited && waitpid(child, &status, WNOHANG) == child) exited = true;
     if (!exited && deadline && Clock::now() > *deadline) {
       outcome.timed_out = true;
-      kill(-child, SIGKILL);
+      kill(options.own_group ? -child : child, SIGKILL);
       waitpid(child, &status, 0);
       exited = true;
     }

@@ -14,7 +14,9 @@ namespace kernelift {
 struct ProcessOptions {
   std::filesystem::path folder;                            ///< Working folder; empty: ours.
   std::vector<std::pair<std::string, std::string>> environment;  ///< Added to, or replacing, our environment.
-  bool capture_output = true;                              ///< false: the child shares our stdout and stderr.
+  bool capture_output = true;                              ///< false: the child shares our stdin, stdout and stderr.
+  bool share_stderr = false;                               ///< With capture_output: only stdout is captured.
+  bool own_group = true;                                   ///< false: a terminal's Ctrl-C reaches the child as well.
   size_t output_limit = 4 << 20;                           ///< Bytes kept of each stream; the rest is drained, dropped.
   std::optional<std::chrono::milliseconds> timeout;        ///< Past it the whole process group is killed.
 };
