@@ -1,0 +1,310 @@
+// The capture archive as its users need it: what was finished survives a kill, damage is found, named and contained, equal
+// bytes are stored once.
+#include "core/model/capture.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <random>
+
+#include "core/base/chunk_store.h"
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+std::vector<std::byte> random_bytes(size_t size, uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::byte> bytes((size + 7) / 8 * 8);
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    uint64_t word = generator();
+    std::memcpy(bytes.data() + at, &word, 8);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+class CaptureTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-capture-test"));
+  std::filesystem::path folder_ = scratch_.path() / "capture";
+
+  static CapturedInstance sample(CaptureWriter& writer, const std::string& id, std::span<const std::byte> before,
+                                 std::span<const std::byte> after) {
+    CapturedInstance instance;
+    instance.id = id;
+    instance.kernel = "ns::k(float*, int)";
+    instance.mangled = "_ZN2ns1kEPfi";
+    instance.launch_index = 7;
+    instance.geometry = {{4, 5, 6}, {32, 2, 1}, 128, true};
+    instance.arguments = random_bytes(12, 3);
+    instance.parameters = {{0, 8}, {8, 4}};
+    instance.microseconds = 12.5;
+    CapturedRegion region;
+    region.address = 0x7f1234567000;
+    region.kind = MemoryKind::Managed;
+    region.before = *writer.store(before);
+    region.after = *writer.store(after);
+    region.reached_from = "arg 0";
+    instance.regions.push_back(region);
+    CapturedVariable variable;
+    variable.name = "_ZL2cc", variable.key = "cc", variable.constant = true, variable.address = 0x55550000;
+    variable.before = variable.after = *writer.store(before.first(std::min<size_t>(before.size(), 100)));
+    instance.variables.push_back(variable);
+    return instance;
+  }
+
+  /// Two instances; `second` shares nothing with the first.
+  void write_two() {
+    auto writer = std::move(*CaptureWriter::create(folder_));
+    first_ = random_bytes(3 * kChunkBytes + 17, 1), second_ = random_bytes(kChunkBytes + 5, 2);
+    ASSERT_TRUE(writer->finish_instance(sample(*writer, "a-0", first_, first_)).ok());
+    ASSERT_TRUE(writer->finish_instance(sample(*writer, "a-1", second_, second_)).ok());
+    CaptureInfo info;
+    info.device = "cpu";
+    info.complete = true;
+    info.shares["a-1"] = {0.25, 99.5, true};
+    ASSERT_TRUE(writer->finish(info).ok());
+  }
+  std::vector<std::byte> first_, second_;
+};
+
+TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  auto before = random_bytes(2 * kChunkBytes + 100, 1);
+  auto after = before;
+  after[kChunkBytes + 3] ^= std::byte{1};
+  auto written = sample(*writer, "a-0", before, after);
+  ASSERT_TRUE(writer->finish_instance(written).ok());
+  CaptureInfo info;
+  info.device = "cpu";
+  info.command = {"./app", "\xff not UTF-8"};
+  info.folder = "/somewhere";
+  info.run_seconds = 1.25;
+  info.complete = true;
+  info.profile.push_back({"k", "_Z1k", 10, 100, 5, 9, 40, {{{{1, 1, 1}, {64, 1, 1}, 0, false}, 10, 100}}});
+  info.omissions.push_back({"a texture", "not supported"});
+  info.shares["a-0"] = {0.75, 33, true};
+  ASSERT_TRUE(writer->finish(info).ok());
+
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  ASSERT_EQ(capture->instances().size(), 1u);
+  auto& read = capture->instances()[0];
+  EXPECT_EQ(read.id, "a-0");
+  EXPECT_EQ(read.kernel, written.kernel);
+  EXPECT_EQ(read.mangled, written.mangled);
+  EXPECT_EQ(read.launch_index, 7u);
+  EXPECT_EQ(read.geometry, written.geometry);
+  EXPECT_EQ(read.arguments, written.arguments);
+  ASSERT_EQ(read.parameters.size(), 2u);
+  EXPECT_EQ(read.parameters[1].offset, 8u);
+  EXPECT_EQ(read.weight, 0.75);
+  EXPECT_EQ(read.microseconds, 33);
+  EXPECT_TRUE(read.held_out);
+  EXPECT_EQ(read.regions[0].address, 0x7f1234567000u);
+  EXPECT_EQ(read.regions[0].kind, MemoryKind::Managed);
+  EXPECT_EQ(read.variables[0].name, "_ZL2cc");
+  EXPECT_TRUE(read.variables[0].constant);
+  EXPECT_EQ(*capture->load(read.regions[0].before), before);
+  EXPECT_EQ(*capture->load(read.regions[0].after), after);
+  EXPECT_EQ(capture->info().profile[0].shapes[0].count, 10u);
+  EXPECT_EQ(capture->info().omissions[0].what, "a texture");
+  EXPECT_TRUE(capture->info().complete);
+  EXPECT_TRUE(capture->damage().empty());
+}
+
+TEST_F(CaptureTest, StoresAnUnchangedInputOnceForTwoInstances) {
+  auto bytes = random_bytes(24 << 20, 1);
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  ASSERT_TRUE(writer->finish_instance(sample(*writer, "a-0", bytes, bytes)).ok());
+  uint64_t one = writer->stored_bytes();
+  ASSERT_TRUE(writer->finish_instance(sample(*writer, "a-1", bytes, bytes)).ok());
+  EXPECT_GE(one, bytes.size());
+  EXPECT_LE(writer->stored_bytes(), one * 1.1);
+}
+
+TEST_F(CaptureTest, KeepsZerosAndSmallChangesSmall) {
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  std::vector<std::byte> zeros(64 << 20);
+  ASSERT_TRUE(writer->store(zeros).ok());
+  EXPECT_LT(writer->stored_bytes(), 4096u);
+  auto before = random_bytes(16 << 20, 1);
+  ASSERT_TRUE(writer->store(before).ok());
+  uint64_t stored = writer->stored_bytes();
+  before[5 << 20] ^= std::byte{1};
+  ASSERT_TRUE(writer->store(before).ok());
+  EXPECT_LE(writer->stored_bytes() - stored, kChunkBytes + 64) << "one changed byte costs one chunk";
+}
+
+TEST_F(CaptureTest, KeepsFinishedInstancesOfAKilledProcess) {
+  int channel[2];
+  ASSERT_EQ(pipe(channel), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    auto writer = std::move(*CaptureWriter::create(folder_));
+    for (int i = 0;; ++i) {
+      auto bytes = random_bytes(kChunkBytes * 2, 100 + i);
+      if (!writer->finish_instance(sample(*writer, "k-" + std::to_string(i), bytes, bytes)).ok()) _exit(1);
+      if (write(channel[1], "x", 1) != 1) _exit(1);
+    }
+  }
+  close(channel[1]);
+  char mark[3];
+  for (char& c : mark) ASSERT_EQ(read(channel[0], &c, 1), 1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(channel[0]);
+
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  EXPECT_FALSE(capture->info().complete);
+  ASSERT_GE(capture->instances().size(), 3u);
+  for (size_t i = 0; i < capture->instances().size(); ++i) {
+    auto bytes = capture->load(capture->instances()[i].regions[0].before);
+    ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+    EXPECT_EQ(*bytes, random_bytes(kChunkBytes * 2, 100 + i));
+  }
+}
+
+TEST_F(CaptureTest, RefusesToMixTwoCapturesInOneFolder) {
+  write_two();
+  auto second = CaptureWriter::create(folder_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("exists"));
+}
+
+TEST_F(CaptureTest, NamesFileAndOffsetOfADamagedChunkAndReadsTheOthers) {
+  write_two();
+  auto file = folder_ / "blobs.klb";
+  auto bytes = std::move(*read_bytes(file));
+  bytes[2 * kChunkBytes] ^= std::byte{4};  // Inside the first instance's second or third chunk.
+  ASSERT_TRUE(write_atomically(file, bytes).ok());
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  auto first = capture->load(capture->instances()[0].regions[0].before);
+  ASSERT_FALSE(first.ok());
+  EXPECT_THAT(first.error().message, HasSubstr("blobs.klb: chunk at offset "));
+  EXPECT_EQ(*capture->load(capture->instances()[1].regions[0].before), second_);
+}
+
+TEST_F(CaptureTest, FindsTheChunksBehindADamagedRecordHead) {
+  write_two();
+  auto file = folder_ / "blobs.klb";
+  auto bytes = std::move(*read_bytes(file));
+  bytes[16 + 12] ^= std::byte{4};  // The first record's head.
+  ASSERT_TRUE(write_atomically(file, bytes).ok());
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  ASSERT_FALSE(capture->damage().empty());
+  EXPECT_THAT(capture->damage()[0], HasSubstr("damaged record at offset 16"));
+  EXPECT_FALSE(capture->load(capture->instances()[0].regions[0].before).ok());
+  EXPECT_EQ(*capture->load(capture->instances()[1].regions[0].before), second_);
+}
+
+TEST_F(CaptureTest, LeavesOutAnInstanceWhoseLineIsDamaged) {
+  write_two();
+  auto file = folder_ / "instances.jsonl";
+  auto text = std::move(*read_text(file));
+  text[text.find("a-0")] ^= 1;
+  ASSERT_TRUE(write_atomically(file, text).ok());
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  ASSERT_EQ(capture->instances().size(), 1u);
+  EXPECT_EQ(capture->instances()[0].id, "a-1");
+  ASSERT_EQ(capture->damage().size(), 1u);
+  EXPECT_THAT(capture->damage()[0], HasSubstr("instances.jsonl at offset "));
+}
+
+TEST_F(CaptureTest, RefusesAFutureVersionOfEachFile) {
+  write_two();
+  auto blobs = std::move(*read_bytes(folder_ / "blobs.klb"));
+  auto future = blobs;
+  future[12] = std::byte{99};  // oldest_reader
+  ASSERT_TRUE(write_atomically(folder_ / "blobs.klb", future).ok());
+  auto capture = Capture::open(folder_);
+  ASSERT_FALSE(capture.ok());
+  EXPECT_THAT(capture.error().message, HasSubstr("newer Kernelift"));
+  ASSERT_TRUE(write_atomically(folder_ / "blobs.klb", blobs).ok());
+  for (auto name : {"instances.jsonl", "manifest.json"}) {
+    auto text = std::move(*read_text(folder_ / name)), newer = text;
+    for (size_t at; (at = newer.find("\"oldest_reader\": 1")) != std::string::npos;) newer.replace(at + 17, 1, "9");
+    for (size_t at; (at = newer.find("\"oldest_reader\":1")) != std::string::npos;) newer.replace(at + 16, 1, "9");
+    ASSERT_TRUE(write_atomically(folder_ / name, newer).ok());
+    capture = Capture::open(folder_);
+    ASSERT_FALSE(capture.ok()) << name;
+    EXPECT_THAT(capture.error().message, HasSubstr("newer Kernelift"));
+    ASSERT_TRUE(write_atomically(folder_ / name, text).ok());
+  }
+}
+
+TEST_F(CaptureTest, SaysThatAFolderHoldsNoCapture) {
+  auto capture = Capture::open(scratch_.path() / "nothing");
+  ASSERT_FALSE(capture.ok());
+  EXPECT_THAT(capture.error().message, HasSubstr("kernelift record"));
+}
+
+TEST_F(CaptureTest, ReportsAFullDiskAndKeepsWhatWasFinished) {
+  pid_t child = fork();
+  if (child == 0) {
+    // A file-size limit stands in for a full disk: both fail in the middle of a write.
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{5 << 20, 5 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    auto writer = std::move(*CaptureWriter::create(folder_));
+    auto small = random_bytes(kChunkBytes, 1), large = random_bytes(16 << 20, 2);
+    if (!writer->finish_instance(sample(*writer, "a-0", small, small)).ok()) _exit(1);
+    auto stored = writer->store(large);
+    if (stored.ok() || stored.error().message.find("free some space") == std::string::npos) _exit(2);
+    _exit(writer->finish({}).ok() ? 0 : 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  EXPECT_TRUE(capture->damage().empty());
+  EXPECT_EQ(*capture->load(capture->instances().at(0).regions[0].before), random_bytes(kChunkBytes, 1));
+}
+
+TEST_F(CaptureTest, NeverReturnsWrongBytesForADamagedCapture) {
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  auto bytes = random_bytes(5000, 1);
+  std::vector<std::byte> zeros(9000);
+  ASSERT_TRUE(writer->finish_instance(sample(*writer, "a-0", bytes, zeros)).ok());
+  auto instance = sample(*writer, "a-1", bytes, bytes);
+  ASSERT_TRUE(writer->finish_instance(instance).ok());
+  ASSERT_TRUE(writer->finish({}).ok());
+  std::mt19937_64 generator(11);
+  for (auto name : {"blobs.klb", "instances.jsonl", "manifest.json"}) {
+    auto original = std::move(*read_bytes(folder_ / name));
+    for (int round = 0; round < 300; ++round) {
+      auto mutated = original;
+      if (round % 3 == 0) mutated.resize(generator() % mutated.size());
+      else for (int flips = 1 + round % 4; flips > 0; --flips) mutated[generator() % mutated.size()] ^= std::byte(1u << generator() % 8);
+      ASSERT_TRUE(write_atomically(folder_ / name, mutated).ok());
+      auto capture = Capture::open(folder_);
+      if (!capture.ok()) {
+        EXPECT_THAT(capture.error().message, AnyOf(HasSubstr(name), HasSubstr("capture")));
+        continue;
+      }
+      for (auto& read : capture->instances()) {
+        if (read.id != "a-1") continue;
+        EXPECT_EQ(read.regions[0].address, instance.regions[0].address);
+        auto loaded = capture->load(read.regions[0].before);
+        if (loaded.ok()) EXPECT_EQ(*loaded, bytes);
+        else EXPECT_THAT(loaded.error().message, HasSubstr("blobs.klb"));
+      }
+    }
+    ASSERT_TRUE(write_atomically(folder_ / name, original).ok());
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,121 @@
+// mep.json and its data files: everything written is read back, and nothing damaged or hostile passes as a MEP.
+#include "core/model/mep.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+class MepTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-mep-test"));
+
+  Mep sample() {
+    std::vector<std::byte> bytes(1000, std::byte{7}), other(1000, std::byte{8});
+    std::string before = *Mep::store(scratch_.path(), bytes), after = *Mep::store(scratch_.path(), other);
+    Mep mep;
+    mep.kernel_key = "ns::smooth<float>(float*, int)", mep.kernel_name = "ns::smooth<float>";
+    mep.kernel_mangled = "_ZN2ns6smoothIfEEvPT_i", mep.kernel_id = "0badcafe";
+    mep.parameters = {{"data", "T *", "float", false, ""}, {"n", "int", "", false, "int"}};
+    mep.slice_mode = "slice", mep.proven = true, mep.proof_note = "equal", mep.unit = "src/smooth.cu";
+    mep.origins = {{"", 0}, {"", 0}, {"a.h", 10}, {"a.h", 11}, {"a.h", 13}, {"b.cu", 14}, {"", 0}};
+    mep.compile_flags = {"-std=c++17", "-DBLOCK=128"};
+    LaunchSite site;
+    site.kernels = {"0badcafe"}, site.range = {"b.cu", 5, 50, 3, 4};
+    site.grid[0] = "(n + BLOCK - 1) / BLOCK", site.block[0] = "BLOCK", site.argument_text = {"d", "n"};
+    mep.launches = {site};
+    mep.knobs = {{"BLOCK", 128, {"b.cu", 9, 12, 1, 1}, true, true, true, {"0badcafe"}}};
+    MepInstance instance;
+    instance.id = "i-0", instance.geometry = {{8, 1, 1}, {128, 1, 1}, 0, false};
+    instance.arguments.assign(12, std::byte{3}), instance.parameters = {{0, 8}, {8, 4}};
+    instance.microseconds = 3.5, instance.weight = 0.5, instance.held_out = true;
+    instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, "arg 0", 0, "float"}};
+    instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before}};
+    mep.instances = {instance};
+    mep.captured_on = "cpu", mep.app_root = "/app", mep.tolerance = {1e-5, 1e-8};
+    return mep;
+  }
+};
+
+TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
+  Mep written = sample();
+  ASSERT_TRUE(written.write(scratch_.path()).ok());
+  auto read = Mep::read(scratch_.path());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->kernel_name, written.kernel_name);
+  EXPECT_EQ(read->parameters[0].pointee, "float");
+  EXPECT_TRUE(read->proven);
+  ASSERT_EQ(read->origins.size(), written.origins.size());
+  for (size_t i = 0; i < written.origins.size(); ++i) {
+    EXPECT_EQ(read->origins[i].file, written.origins[i].file) << i;
+    EXPECT_EQ(read->origins[i].line, written.origins[i].line) << i;
+  }
+  EXPECT_EQ(read->compile_flags, written.compile_flags);
+  EXPECT_EQ(read->launches[0].grid[0], "(n + BLOCK - 1) / BLOCK");
+  EXPECT_EQ(read->launches[0].range.end, 50u);
+  EXPECT_EQ(read->knobs[0].value, 128);
+  EXPECT_TRUE(read->knobs[0].in_geometry);
+  auto& instance = read->instances.at(0);
+  EXPECT_EQ(instance.geometry, written.instances[0].geometry);
+  EXPECT_EQ(instance.arguments, written.instances[0].arguments);
+  EXPECT_EQ(instance.regions[0].before, written.instances[0].regions[0].before);
+  EXPECT_EQ(instance.regions[0].element, "float");
+  EXPECT_EQ(instance.variables[0].spelling, "c");
+  EXPECT_TRUE(instance.held_out);
+  EXPECT_EQ(read->tolerance.relative, 1e-5);
+}
+
+TEST_F(MepTest, ChecksADataFileAgainstItsName) {
+  Mep mep = sample();
+  std::string file = mep.instances[0].regions[0].before;
+  auto loaded = Mep::load(scratch_.path(), file);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->size(), 1000u);
+  ASSERT_TRUE(write_atomically(scratch_.path() / "data" / file, std::string(999, 7)).ok());
+  loaded = Mep::load(scratch_.path(), file);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.error().message, HasSubstr(file));
+}
+
+TEST_F(MepTest, RefusesDataNamesThatLeaveItsFolder) {
+  Mep mep = sample();
+  mep.instances[0].regions[0].before = "../../etc/passwd";
+  ASSERT_TRUE(mep.write(scratch_.path()).ok());
+  auto read = Mep::read(scratch_.path());
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("not the name of a data file"));
+  EXPECT_FALSE(Mep::load(scratch_.path(), "../mep.json").ok());
+}
+
+TEST_F(MepTest, SaysThatAFolderIsNoMepOrANewerOne) {
+  auto read = Mep::read(scratch_.path());
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("kernelift extract"));
+  ASSERT_TRUE(write_json(scratch_.path() / "mep.json", artefact("kernelift-mep", kMepVersion + 1, kMepVersion + 1)).ok());
+  read = Mep::read(scratch_.path());
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("newer Kernelift"));
+}
+
+TEST_F(MepTest, SurvivesMutatedText) {
+  ASSERT_TRUE(sample().write(scratch_.path()).ok());
+  auto text = std::move(*read_text(scratch_.path() / "mep.json"));
+  std::mt19937_64 generator(5);
+  for (int round = 0; round < 1000; ++round) {
+    auto mutated = text;
+    if (round % 4 == 0) mutated.resize(generator() % text.size());
+    else for (int flips = 1 + round % 3; flips > 0; --flips) mutated[generator() % mutated.size()] ^= char(1 << generator() % 7);
+    ASSERT_TRUE(write_atomically(scratch_.path() / "mep.json", mutated).ok());
+    auto read = Mep::read(scratch_.path());
+    if (!read.ok()) EXPECT_THAT(read.error().message, HasSubstr("mep.json"));
+  }
+}
+
+}  // namespace
+}  // namespace kernelift
