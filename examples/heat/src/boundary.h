@@ -1,0 +1,10 @@
+// The two faces across x are cooled towards the ambient temperature.
+#pragma once
+#include "grid.h"
+
+namespace heat {
+
+/// In place: temperature[face] moves towards `ambient` by the factor exp(-rate dt).
+void cool_faces(const Extent& extent, float ambient, float rate, float dt, float* temperature);
+
+}  // namespace heat
