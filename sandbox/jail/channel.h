@@ -1,0 +1,72 @@
+// A framed connection between two of our processes over a Unix socket. The other end may be a jailed process that was
+// taken over: a frame's head is checked before a byte is reserved for it, every wait has a deadline, and a peer that
+// dies, stalls or talks nonsense is an outcome that the caller handles, not an error that spreads.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+using Deadline = std::chrono::steady_clock::time_point;
+inline Deadline after(std::chrono::milliseconds wait) { return std::chrono::steady_clock::now() + wait; }
+
+inline constexpr uint64_t kLargestFrame = 1ull << 30;  ///< Bytes; images and bitcode are far smaller.
+
+enum class Arrival { Frame, Closed, TimedOut, Malformed };
+
+struct Frame {
+  Arrival arrival = Arrival::Closed;
+  uint32_t type = 0;
+  std::string body;
+  std::vector<Descriptor> descriptors;
+  explicit operator bool() const { return arrival == Arrival::Frame; }
+};
+
+class Channel {
+ public:
+  Channel() = default;
+  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+  static Result<std::pair<Channel, Channel>> pair();
+
+  /// False when the peer is gone or the deadline passed; the channel is then of no further use.
+  bool send(uint32_t type, std::string_view body, std::span<const int> descriptors = {},
+            std::optional<Deadline> deadline = {});
+  /// Waits without end unless there is a deadline.
+  Frame receive(std::optional<Deadline> deadline = {}, uint64_t largest = kLargestFrame);
+  int fd() const { return socket_.get(); }
+  void close() { socket_.reset(); }
+
+ private:
+  Arrival read_exactly(char* into, size_t size, const std::optional<Deadline>& deadline,
+                       std::vector<Descriptor>* descriptors);
+  Descriptor socket_;
+};
+
+}  // namespace kernelift

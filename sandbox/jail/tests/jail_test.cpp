@@ -1,0 +1,172 @@
+// Each test forks a child, locks it up and lets it try what a candidate must not do.
+#include "sandbox/jail/jail.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+struct Ended {
+  int status = 0;
+  FaultReport fault;
+  bool returned(int code) const { return WIFEXITED(status) && WEXITSTATUS(status) == code && fault.signal == 0; }
+};
+
+constexpr int kNotJailed = 99;
+
+/// Runs `act` in a jailed child; its return value is the exit code.
+Ended in_jail(const JailSpec& spec, const std::function<int()>& act) {
+  auto* fault = static_cast<FaultReport*>(shared_memory(sizeof(FaultReport)));
+  pid_t child = fork();
+  if (child == 0) {
+    report_faults_to(fault);
+    if (!enter_jail(spec).ok()) _exit(kNotJailed);
+    _exit(act());
+  }
+  Ended ended;
+  waitpid(child, &ended.status, 0);
+  ended.fault = *fault;
+  return ended;
+}
+
+void expect_refused(const Ended& ended, const std::string& call) {
+  EXPECT_EQ(ended.fault.signal, SIGSYS);
+  EXPECT_EQ(ended.fault.text(), "refused system call " + call);
+}
+
+TEST(Jail, LetsOrdinaryWorkThrough) {
+  EXPECT_TRUE(in_jail({}, [] {
+    std::vector<char> memory(32 << 20, 1);
+    int sum = 0;
+    std::thread worker([&] { sum = memory.back(); });
+    worker.join();
+    return sum == 1 ? 0 : 1;
+  }).returned(0));
+}
+
+TEST(Jail, RefusesTheNetwork) {
+  expect_refused(in_jail({}, [] { return socket(AF_INET, SOCK_STREAM, 0); }), "socket");
+}
+
+TEST(Jail, RefusesToStartPrograms) {
+  expect_refused(in_jail({}, [] {
+                   char* argv[] = {const_cast<char*>("/bin/true"), nullptr};
+                   return execve("/bin/true", argv, nullptr);
+                 }),
+                 "execve");
+}
+
+TEST(Jail, RefusesFurtherProcesses) {
+  expect_refused(in_jail({}, [] { return fork() < 0; }), "clone");
+}
+
+TEST(Jail, RefusesToSignalOthers) {
+  expect_refused(in_jail({}, [] { return kill(getppid(), SIGKILL); }), "kill");
+}
+
+TEST(Jail, RefusesToOpenForWriting) {
+  expect_refused(in_jail({}, [] { return open("/tmp/kernelift-must-not-exist", O_WRONLY | O_CREAT, 0600); }), "openat");
+  EXPECT_NE(access("/tmp/kernelift-must-not-exist", F_OK), 0);
+}
+
+TEST(Jail, HidesAllFilesFromDeviceCode) {
+  EXPECT_TRUE(in_jail({}, [] { return open("/etc/passwd", O_RDONLY) < 0 ? 0 : 1; }).returned(0));
+}
+
+TEST(Jail, ShowsACompilerItsHeadersAndNothingElse) {
+  auto folder = TemporaryFolder::create("jail");
+  ASSERT_TRUE(folder.ok());
+  std::string header = folder->path() / "readable" / "header.h";
+  ASSERT_TRUE(write_atomically(header, "x").ok());
+  ASSERT_TRUE(write_atomically(folder->path() / "secret", "x").ok());
+  std::filesystem::create_directory(folder->path() / "private");
+  JailSpec spec;
+  spec.kind = JailKind::Compiler;
+  spec.readable = {folder->path() / "readable"};
+  spec.writable = folder->path() / "private";
+  std::string secret = folder->path() / "secret", out = folder->path() / "private" / "out";
+  EXPECT_TRUE(in_jail(spec, [&] {
+    if (open(header.c_str(), O_RDONLY) < 0) return 1;
+    if (open(secret.c_str(), O_RDONLY) >= 0) return 2;
+    if (open(header.c_str(), O_WRONLY) >= 0) return 3;
+    return open(out.c_str(), O_WRONLY | O_CREAT, 0600) < 0 ? 4 : 0;
+  }).returned(0));
+}
+
+TEST(Jail, LimitsMemory) {
+  JailSpec spec;
+  spec.extra_memory_bytes = 64 << 20;
+  EXPECT_TRUE(in_jail(spec, [] {
+    void* large = mmap(nullptr, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return large == MAP_FAILED ? 0 : 1;
+  }).returned(0));
+}
+
+TEST(Jail, LimitsProcessorTime) {
+  JailSpec spec;
+  spec.cpu_seconds = 1;
+  Ended ended = in_jail(spec, [] {
+    for (volatile unsigned i = 0;; i = i + 1) {
+    }
+    return 0;
+  });
+  EXPECT_TRUE(WIFSIGNALED(ended.status));
+}
+
+TEST(Jail, ReportsWhereAWildPointerPointed) {
+  Ended ended = in_jail({}, [] {
+    *reinterpret_cast<volatile int*>(0x1230) = 1;
+    return 0;
+  });
+  EXPECT_EQ(ended.fault.signal, SIGSEGV);
+  EXPECT_EQ(ended.fault.address, 0x1230u);
+#if defined(__x86_64__)
+  EXPECT_TRUE(ended.fault.write);
+#endif
+}
+
+TEST(Jail, EndsWithItsParent) {
+  int link[2];
+  ASSERT_EQ(pipe(link), 0);
+  pid_t parent = fork();
+  if (parent == 0) {
+    pid_t self = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+      if (!bind_to_parent(self)) _exit(1);
+      if (write(link[1], "x", 1) != 1) _exit(1);
+      pause();
+    }
+    pause();
+  }
+  close(link[1]);
+  char byte;
+  ASSERT_EQ(read(link[0], &byte, 1), 1);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_EQ(read(link[0], &byte, 1), 0);  // End of file: nobody is left to hold the other end.
+  close(link[0]);
+}
+
+TEST(JailAbilities, NamesEachMechanismAndWhatItsAbsenceMeans) {
+  auto abilities = jail_abilities();
+  ASSERT_GE(abilities.size(), 3u);
+  for (auto& ability : abilities) EXPECT_EQ(ability.available, ability.detail.empty()) << ability.name;
+}
+
+}  // namespace
+}  // namespace kernelift

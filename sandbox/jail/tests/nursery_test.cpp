@@ -1,0 +1,115 @@
+// Workers that work, crash, loop and lie, and a nursery that outlives them all but not its owner.
+#include "sandbox/jail/nursery.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace kernelift {
+namespace {
+
+using std::chrono::milliseconds;
+
+int warmed_up = 0;
+
+/// A worker that does what the frame's body says.
+void obey(Channel& channel, WorkerCell& cell) {
+  report_faults_to(&cell.fault);
+  while (Frame frame = channel.receive()) {
+    cell.set_stage(frame.body);
+    if (frame.body == "crash") *reinterpret_cast<volatile int*>(8) = 0;
+    if (frame.body == "loop")
+      for (volatile unsigned i = 0;; i = i + 1) {
+      }
+    if (frame.body == "garbage") {
+      std::string noise(100, '\xff');
+      (void)!write(channel.fd(), noise.data(), noise.size());
+      continue;
+    }
+    channel.send(1, "warm " + std::to_string(warmed_up) + ", pid " + std::to_string(getpid()));
+  }
+}
+
+std::unique_ptr<Nursery> start() {
+  auto nursery = Nursery::start({"kl-test", [] { warmed_up = 1; }, obey});
+  EXPECT_TRUE(nursery.ok());
+  return std::move(*nursery);
+}
+
+Worker spawn(Nursery& nursery) {
+  auto worker = nursery.spawn();
+  EXPECT_TRUE(worker.ok());
+  return std::move(*worker);
+}
+
+TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {
+  auto nursery = start();
+  Worker one = spawn(*nursery), two = spawn(*nursery);
+  for (Worker* worker : {&one, &two}) {
+    ASSERT_TRUE(worker->channel().send(1, "hello"));
+    Frame frame = worker->channel().receive(after(milliseconds(2000)));
+    EXPECT_EQ(frame.body, "warm 1, pid " + std::to_string(worker->pid()));
+  }
+  EXPECT_NE(one.pid(), two.pid());
+  EXPECT_EQ(warmed_up, 0);
+}
+
+TEST(Nursery, ReplacesACrashedWorkerInMilliseconds) {
+  auto nursery = start();
+  Worker worker = spawn(*nursery);
+  ASSERT_TRUE(worker.channel().send(1, "crash"));
+  EXPECT_EQ(worker.channel().receive(after(milliseconds(2000))).arrival, Arrival::Closed);
+  EXPECT_NE(worker.end().find("writing 0x8"), std::string::npos);
+  EXPECT_EQ(worker.cell().read_stage(), "crash");
+  auto begin = std::chrono::steady_clock::now();
+  worker = spawn(*nursery);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(200));
+  ASSERT_TRUE(worker.channel().send(1, "hello"));
+  EXPECT_TRUE(worker.channel().receive(after(milliseconds(2000))));
+}
+
+TEST(Nursery, EndsAWorkerThatLoops) {
+  auto nursery = start();
+  Worker worker = spawn(*nursery);
+  ASSERT_TRUE(worker.channel().send(1, "loop"));
+  EXPECT_EQ(worker.channel().receive(after(milliseconds(50))).arrival, Arrival::TimedOut);
+  EXPECT_TRUE(worker.alive());
+  EXPECT_EQ(worker.end(), "killed");
+  EXPECT_FALSE(worker.alive());
+}
+
+TEST(Nursery, TreatsAWorkersNonsenseAsSuch) {
+  auto nursery = start();
+  Worker worker = spawn(*nursery);
+  ASSERT_TRUE(worker.channel().send(1, "garbage"));
+  EXPECT_EQ(worker.channel().receive(after(milliseconds(2000))).arrival, Arrival::Malformed);
+}
+
+TEST(Nursery, TakesItsWorkersAlongWhenTheOwnerIsKilled) {
+  int link[2];
+  ASSERT_EQ(pipe(link), 0);
+  pid_t owner = fork();
+  if (owner == 0) {
+    auto nursery = Nursery::start({"kl-test", {}, [](Channel&, WorkerCell&) {
+                                     for (;;) pause();
+                                   }});
+    auto worker = (*nursery)->spawn();
+    pid_t pid = worker->pid();
+    (void)!write(link[1], &pid, sizeof pid);
+    pause();
+  }
+  pid_t worker = 0;
+  ASSERT_EQ(read(link[0], &worker, sizeof worker), ssize_t(sizeof worker));
+  ASSERT_EQ(kill(worker, 0), 0);
+  kill(owner, SIGKILL);
+  waitpid(owner, nullptr, 0);
+  int gone = 0;
+  for (int tries = 0; tries < 2000 && !gone; ++tries) usleep(1000), gone = kill(worker, 0) != 0;
+  EXPECT_TRUE(gone);
+  close(link[0]), close(link[1]);
+}
+
+}  // namespace
+}  // namespace kernelift

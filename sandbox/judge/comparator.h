@@ -1,0 +1,59 @@
+// Is this buffer what the original would have left? Every byte is compared, typed: integers, bools and unknown bytes
+// exactly; floating point within a tolerance that comes from what is known of the buffer: the user's override, or else
+// a bound in units of the last place, widened by what the original itself varies from run to run.
+//   NaN       equals NaN whatever its payload, and nothing else
+//   infinity  equals the infinity of its sign only
+//   -0        equals +0
+//   denormals are numbers like others: their distance is counted in their own spacing
+// Sees bytes only: no device, no time, no disk.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sandbox/judge/element.h"
+
+namespace kernelift {
+
+/// How far a floating-point element may be from its reference: any one of the bounds suffices.
+struct FloatTolerance {
+  double ulps = 0;             ///< In spacings of the reference value.
+  double relative = 0;         ///< Of the reference's magnitude.
+  double absolute = 0;
+
+  /// The default for a type, before anything is known of the kernel.
+  static FloatTolerance standard(const ElementType& type);
+  /// Widened so that it covers `spread` (a distance in ULP and an absolute one) with a margin.
+  FloatTolerance covering(double ulps_seen, double absolute_seen) const;
+};
+
+struct Mismatch {
+  uint64_t offset = 0;         ///< Bytes from the buffer's start.
+  uint64_t index = 0;          ///< Scalar element.
+  std::string expected, got;
+  double distance = 0;         ///< ULP for floats (infinite against NaN or infinity), absolute difference for integers.
+};
+
+struct Comparison {
+  uint64_t mismatches = 0;     ///< Elements out of tolerance.
+  std::optional<Mismatch> first, worst;
+  double largest_ulps = 0, largest_absolute = 0;  ///< Over finite elements, tolerated or not.
+  bool ok() const { return mismatches == 0; }
+};
+
+class Comparator {
+ public:
+  Comparator(ElementType type, FloatTolerance tolerance) : type_(type), tolerance_(tolerance) {}
+  /// EXPECTS: equal sizes. A tail shorter than one element is compared as bytes.
+  Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
+  const ElementType& type() const { return type_; }
+
+ private:
+  void compare_element(const std::byte* expected, const std::byte* got, uint64_t index, Comparison& into) const;
+  ElementType type_;
+  FloatTolerance tolerance_;
+};
+
+}  // namespace kernelift

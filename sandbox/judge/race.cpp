@@ -1,0 +1,38 @@
+// Stop rules; see race.h.
+#include "sandbox/judge/race.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace kernelift {
+
+int Race::next_rounds() const {
+  if (stop_ != Stop::None) return 0;
+  int taken = static_cast<int>(baseline_.size());
+  int goal = taken == 0 ? rules_.first_rounds : static_cast<int>(std::ceil(taken * rules_.growth));
+  return std::max(1, std::min(goal, rules_.most_rounds) - taken);
+}
+
+void Race::add(const std::vector<double>& baseline, const std::vector<double>& candidate) {
+  size_t pairs = std::min(baseline.size(), candidate.size());
+  baseline_.insert(baseline_.end(), baseline.begin(), baseline.begin() + pairs);
+  candidate_.insert(candidate_.end(), candidate.begin(), candidate.begin() + pairs);
+  speedup_ = paired_ratio(baseline_, candidate_);
+  double spent = std::accumulate(baseline_.begin(), baseline_.end(), 0.0) +
+                 std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
+  int taken = static_cast<int>(baseline_.size());
+  if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
+  else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
+           speedup_.relative_width() < rules_.settled_width)
+    stop_ = Stop::Settled;
+  else if (taken >= rules_.most_rounds || spent >= rules_.most_seconds || pairs == 0) stop_ = Stop::Budget;
+}
+
+double physics_floor(double fastest_write_seconds, unsigned cores) {
+  // Timers, page placement and a plain memset that is not quite the fastest store loop: allow a factor of two.
+  constexpr double kBenefitOfDoubt = 0.5;
+  return cores > 0 ? kBenefitOfDoubt * fastest_write_seconds / cores : 0;
+}
+
+}  // namespace kernelift

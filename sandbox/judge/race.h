@@ -1,0 +1,45 @@
+// How long to go on measuring a candidate: a few samples first, more only while the candidate might still win or while
+// its win is not yet sure. Sees numbers only; the runner takes the samples.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sandbox/judge/statistics.h"
+
+namespace kernelift {
+
+struct RaceRules {
+  int first_rounds = 6;            ///< Pairs before the first look; fewer give no usable interval.
+  int most_rounds = 60;
+  double growth = 1.6;             ///< Each further look needs so many times the pairs of the last.
+  double smallest_gain = 1.01;     ///< What a win must exceed (kSmallestGain).
+  double settled_width = 0.02;     ///< Relative width at which a clear winner is known well enough.
+  double most_seconds = 1.0;       ///< Measured time (both sides together) after which the race ends as it stands.
+};
+
+class Race {
+ public:
+  enum class Stop { None, CannotWin, Settled, Budget };
+
+  explicit Race(RaceRules rules) : rules_(rules) {}
+  /// Pairs to take next; 0 once stopped.
+  int next_rounds() const;
+  void add(const std::vector<double>& baseline, const std::vector<double>& candidate);
+  /// baseline / candidate: above 1 the candidate is faster.
+  const Ratio& speedup() const { return speedup_; }
+  Stop stopped() const { return stop_; }
+  const std::vector<double>& baseline() const { return baseline_; }
+  const std::vector<double>& candidate() const { return candidate_; }
+
+ private:
+  RaceRules rules_;
+  std::vector<double> baseline_, candidate_;
+  Ratio speedup_;
+  Stop stop_ = Stop::None;
+};
+
+/// The least time any kernel can take that leaves `bytes_written` new bytes, given the fastest way this machine was
+/// measured to write that much, shared by `cores`. A kernel below it did not do the work.
+double physics_floor(double fastest_write_seconds, unsigned cores);
+
+}  // namespace kernelift

@@ -1,0 +1,68 @@
+// When measuring stops, on made-up samples.
+#include "sandbox/judge/race.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace kernelift {
+namespace {
+
+/// Runs a race against a candidate that takes `ratio` of the baseline's time, with the given noise.
+Race run(double ratio, double sigma, unsigned seed = 1, RaceRules rules = {}) {
+  std::mt19937 random(seed);
+  std::lognormal_distribution<double> noise(0, sigma);
+  Race race(rules);
+  for (int rounds; (rounds = race.next_rounds()) > 0;) {
+    std::vector<double> a, b;
+    for (int i = 0; i < rounds; ++i) a.push_back(1e-4 * noise(random)), b.push_back(1e-4 * ratio * noise(random));
+    race.add(a, b);
+  }
+  return race;
+}
+
+TEST(Race, GivesUpOnASlowCandidateAtTheFirstLook) {
+  Race race = run(1.5, 0.02);
+  EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);
+  EXPECT_EQ(race.baseline().size(), 6u);
+}
+
+TEST(Race, SettlesAClearWinnerEarly) {
+  Race race = run(0.5, 0.005);
+  EXPECT_EQ(race.stopped(), Race::Stop::Settled);
+  EXPECT_LE(race.baseline().size(), 20u);
+}
+
+TEST(Race, SpendsMoreOnACloseCallThanOnALoser) {
+  EXPECT_GT(run(0.97, 0.05).baseline().size(), run(1.5, 0.05).baseline().size());
+}
+
+TEST(Race, StopsAtItsBudget) {
+  RaceRules rules;
+  rules.most_seconds = 0.005;
+  EXPECT_EQ(run(0.98, 0.2, 3, rules).stopped(), Race::Stop::Budget);
+}
+
+TEST(Race, EndsWhenNoSamplesCome) {
+  Race race{RaceRules{}};
+  race.add({}, {});
+  EXPECT_EQ(race.next_rounds(), 0);
+}
+
+TEST(Race, SeldomCallsEqualCandidatesAGain) {
+  int gains = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Race race = run(1.0, 0.03, seed);
+    gains += race.speedup().low > RaceRules{}.smallest_gain;
+  }
+  EXPECT_LE(gains, 10);
+}
+
+TEST(PhysicsFloor, IsSharedByCoresAndNeverAboveTheMeasuredWrite) {
+  EXPECT_LT(physics_floor(1e-3, 1), 1e-3);
+  EXPECT_DOUBLE_EQ(physics_floor(1e-3, 4), physics_floor(1e-3, 1) / 4);
+  EXPECT_EQ(physics_floor(1e-3, 0), 0);
+}
+
+}  // namespace
+}  // namespace kernelift
