@@ -1,0 +1,32 @@
+# Shared by the end-to-end tests: sourced with the script's own arguments, BIN_DIR SOURCE_DIR. Gives each script an empty
+# folder $WORK as its working folder and a few assertions that print what they saw.
+set -euo pipefail
+BIN=$1 SRC=$2
+KL=$BIN/kernelift
+export PATH=$BIN:$PATH
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+cd "$WORK"
+git config --global --get user.email >/dev/null 2>&1 || { export GIT_AUTHOR_NAME=Tester GIT_AUTHOR_EMAIL=t@localhost GIT_COMMITTER_NAME=Tester GIT_COMMITTER_EMAIL=t@localhost; }
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect_exit N CMD...: runs it, keeps its output in $WORK/.out and .err, checks the exit code.
+expect_exit() {
+  local wanted=$1 got=0; shift
+  "$@" >"$WORK/.out" 2>"$WORK/.err" </dev/null || got=$?
+  [ "$got" -eq "$wanted" ] || { cat "$WORK/.out" "$WORK/.err" >&2; fail "'$*' exited with $got, not $wanted"; }
+}
+
+# expect_says TEXT: the last command's output (either stream) holds the text.
+expect_says() { cat "$WORK/.out" "$WORK/.err" | grep -qF -- "$1" || { cat "$WORK/.out" "$WORK/.err" >&2; fail "nothing said: $1"; }; }
+
+# One sentence, not a stack trace: the last command's stderr has at most this many lines.
+expect_brief() { local lines; lines=$(wc -l <"$WORK/.err"); [ "$lines" -le "${1:-3}" ] || { cat "$WORK/.err" >&2; fail "$lines lines where a sentence would do"; }; }
+
+# json EXPRESSION: evaluates a Python expression on the last command's stdout, as `d`.
+json() { python3 -c "import json,sys; d=json.load(open('$WORK/.out')); print($1)"; }
+
+example() { cp -r "$SRC/examples/$1" "$WORK/$1"; cd "$WORK/$1"; }
+
+commit_all() { git init -q . && git add -A && git commit -qm original; }

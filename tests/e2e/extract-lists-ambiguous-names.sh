@@ -1,0 +1,15 @@
+# A name that matches nothing or several: the matches are listed, exit code 2, nothing written.
+. "$(dirname "$0")/common.sh" "$@"
+cat > app.cu <<'C'
+namespace a { __global__ void step(int* p) { *p += 1; } }
+namespace b { __global__ void step(int* p) { *p += 2; } }
+int main() { int* p; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); a::step<<<1, 1>>>(p); b::step<<<1, 1>>>(p); return cudaDeviceSynchronize(); }
+C
+expect_exit 0 "$KL" build --device cpu -- nvcc app.cu -o app
+expect_exit 0 "$KL" scan
+expect_exit 0 "$KL" record -- ./app
+expect_exit 2 "$KL" extract step
+expect_says "a::step"; expect_says "b::step"
+expect_exit 2 "$KL" extract nothing
+expect_says "nothing"
+expect_exit 0 "$KL" extract a::step

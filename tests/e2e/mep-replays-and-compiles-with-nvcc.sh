@@ -1,0 +1,17 @@
+# A MEP verifies against its capture, and builds with plain nvcc, nothing of Kernelift on the command line.
+. "$(dirname "$0")/common.sh" "$@"
+example one-file
+expect_exit 0 "$KL" build --device cpu -- nvcc -O2 nbody.cu -o nbody
+expect_exit 0 "$KL" scan
+expect_exit 0 "$KL" record -- ./nbody
+KERNEL=$(python3 -c "import json; print(json.load(open('.kernelift/capture/manifest.json'))['profile'][0]['key'].split('(')[0].split('<')[0])")
+expect_exit 0 "$KL" extract "$KERNEL" --out mep
+expect_exit 0 "$KL" replay mep
+expect_says PASS
+expect_exit 0 "$KL" replay mep --json
+if [ -x /usr/local/cuda/bin/nvcc ]; then
+  (cd mep && /usr/local/cuda/bin/nvcc -arch=sm_90 main.cu -o standalone) || fail "nvcc main.cu"
+  [ -x mep/standalone ] || fail "no standalone program"
+else
+  echo "no nvcc here: the standalone build was not tried"
+fi
