@@ -1,1 +1,99 @@
-// pending
+// The blob's layout, little-endian, everything 16-byte aligned:
+//
+//   head    magic u64, size u64, version u32, count u32, checksum u64 (of all that follows the head)
+//   entry   kind u32, reserved u32, then offset u64 and length u64 for each of name, flags and bytes
+//   data
+//
+// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs.
+#include "core/toolchain/fat_blob.h"
+
+#include <cstring>
+
+#include "core/base/hash.h"
+
+namespace kernelift {
+
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kAlignment = 16;
+constexpr uint64_t kLargest = uint64_t{1} << 32;  // 4 GiB: above it a length is damage, not a program.
+
+struct Head {
+  uint64_t magic, size;
+  uint32_t version, count;
+  uint64_t checksum;
+};
+struct Range {
+  uint64_t offset, length;
+};
+struct Entry {
+  uint32_t kind, reserved;
+  Range name, flags, bytes;
+};
+static_assert(sizeof(Head) == 32 && sizeof(Entry) == 56);
+
+uint64_t checksum(std::span<const char> rest) { return hash_text({rest.data(), rest.size()}).low; }
+
+Error damaged(const std::string& what) {
+  return environment_error("the device code embedded in the program is damaged (" + what +
+                           "); rebuild the program with kernelift build");
+}
+
+}  // namespace
+
+std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
+  std::vector<char> blob(sizeof(Head) + entries.size() * sizeof(Entry));
+  auto append = [&](const char* data, size_t length) {
+    blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
+    Range range{blob.size(), length};
+    blob.insert(blob.end(), data, data + length);
+    return range;
+  };
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const FatEntry& entry = entries[i];
+    Entry out{static_cast<uint32_t>(entry.kind), 0, append(entry.name.data(), entry.name.size()),
+              append(entry.flags.data(), entry.flags.size()), append(entry.bytes.data(), entry.bytes.size())};
+    std::memcpy(blob.data() + sizeof(Head) + i * sizeof(Entry), &out, sizeof out);
+  }
+  blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
+  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()),
+            checksum(std::span<const char>(blob).subspan(sizeof(Head)))};
+  std::memcpy(blob.data(), &head, sizeof head);
+  return blob;
+}
+
+Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
+  Head head;
+  if (blob.size() < sizeof head) return damaged("shorter than its head");
+  std::memcpy(&head, blob.data(), sizeof head);
+  if (head.magic != kFatBlobMagic)
+    return environment_error("the program's device code was not made by Kernelift; rebuild it with kernelift build --device cpu");
+  if (head.version != kVersion)
+    return environment_error("the program's device code has format " + std::to_string(head.version) + ", this Kernelift reads " +
+                             std::to_string(kVersion) + "; rebuild the program with this Kernelift");
+  if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
+  blob = blob.first(head.size);
+  if (head.count > (head.size - sizeof head) / sizeof(Entry)) return damaged("entry count");
+  if (checksum(blob.subspan(sizeof head)) != head.checksum) return damaged("checksum");
+  std::vector<FatEntry> entries(head.count);
+  for (uint32_t i = 0; i < head.count; ++i) {
+    Entry in;
+    std::memcpy(&in, blob.data() + sizeof head + i * sizeof in, sizeof in);
+    if (in.kind < 1 || in.kind > 3) return damaged("entry kind");
+    for (const Range& range : {in.name, in.flags, in.bytes})
+      if (range.offset > head.size || range.length > head.size - range.offset) return damaged("entry range");
+    auto text = [&](const Range& range) { return std::string(blob.data() + range.offset, range.length); };
+    entries[i] = {static_cast<FatEntry::Kind>(in.kind), text(in.name), text(in.flags),
+                  blob.subspan(in.bytes.offset, in.bytes.length)};
+  }
+  return entries;
+}
+
+uint64_t fat_blob_size(const void* address) {
+  Head head;
+  std::memcpy(&head, address, sizeof head);
+  return head.magic == kFatBlobMagic && head.version == kVersion && head.size >= sizeof head && head.size <= kLargest ? head.size : 0;
+}
+
+}  // namespace kernelift

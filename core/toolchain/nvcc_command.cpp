@@ -1,1 +1,504 @@
-// pending
+// Three dialects, one table. nvcc accepts each option as -name value, -name=value, --long-name value and
+// --long-name=value; clang and hipcc spell theirs as gcc does. An option's row says what its value means; the switch over
+// meanings below is the whole of the semantics. What is in no row goes to the host compiler if nvcc was told so
+// (-forward-unknown-to-host-compiler), else into `unknown`.
+#include "core/toolchain/nvcc_command.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+enum class Meaning {
+  Define, Undefine, Include, SystemInclude, AfterInclude, QuoteInclude, ForcedInclude, MacroInclude, Standard, Language, Output,
+  OutputFolder, Architecture, Code, GenerateCode, HostWords, LinkWords, LibraryFolder, Library, HostCompiler, DependencyFile,
+  DependencyTarget, DependencyQuotedTarget, DependencySwitch, DependencyOnly, Optimize, Relocatable, RelocatableSwitch, Ftz,
+  PrecDiv, PrecSqrt, Fmad, FastMath, Lambda, Constexpr, Debug, HostDebug, LineInfo, Compile, DeviceCompile, WholeCompile,
+  DeviceLinkAction, LibraryAction, PtxAction, CubinAction, FatbinAction, PreprocessAction, QueryAction, Verbose, DryRun,
+  ForwardUnknown, HostFlag, HostFlagWithValue, LinkFlag, Drop, DropWithValue, ClangWord
+};
+
+struct Option {
+  Meaning meaning;
+  bool takes_value;
+};
+
+using enum Meaning;
+
+/// nvcc's options, by every name they have, without dashes.
+const std::map<std::string, Option, std::less<>>& nvcc_options() {
+  static const std::map<std::string, Option, std::less<>> table = [] {
+    std::map<std::string, Option, std::less<>> rows;
+    auto add = [&](Meaning meaning, bool value, std::initializer_list<const char*> names) {
+      for (const char* name : names) rows[name] = {meaning, value};
+    };
+    add(Define, true, {"D", "define-macro"});
+    add(Undefine, true, {"U", "undefine-macro"});
+    add(Include, true, {"I", "include-path"});
+    add(SystemInclude, true, {"isystem", "system-include"});
+    add(ForcedInclude, true, {"include", "pre-include"});
+    add(Standard, true, {"std"});
+    add(Language, true, {"x"});
+    add(Output, true, {"o", "output-file"});
+    add(OutputFolder, true, {"odir", "output-directory"});
+    add(Architecture, true, {"arch", "gpu-architecture"});
+    add(Code, true, {"code", "gpu-code"});
+    add(GenerateCode, true, {"gencode", "generate-code"});
+    add(HostWords, true, {"Xcompiler", "compiler-options"});
+    add(LinkWords, true, {"Xlinker", "linker-options"});
+    add(LibraryFolder, true, {"L", "library-path"});
+    add(Library, true, {"l", "library"});
+    add(HostCompiler, true, {"ccbin", "compiler-bindir"});
+    add(DependencyFile, true, {"MF", "dependency-output"});
+    add(DependencyTarget, true, {"MT", "dependency-target-name"});
+    add(DependencyQuotedTarget, true, {"MQ"});
+    add(DependencySwitch, false, {"MD", "MMD", "MP", "generate-dependencies-with-compile",
+                                  "generate-nonsystem-dependencies-with-compile", "generate-dependency-targets"});
+    add(DependencyOnly, false, {"M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"});
+    add(Optimize, true, {"optimize"});
+    add(Relocatable, true, {"rdc", "relocatable-device-code"});
+    add(Ftz, true, {"ftz"});
+    add(PrecDiv, true, {"prec-div"});
+    add(PrecSqrt, true, {"prec-sqrt"});
+    add(Fmad, true, {"fmad"});
+    add(FastMath, false, {"use_fast_math"});
+    add(Lambda, false, {"extended-lambda", "expt-extended-lambda"});
+    add(Constexpr, false, {"expt-relaxed-constexpr"});
+    add(Debug, false, {"G", "device-debug"});
+    add(HostDebug, false, {"g", "debug"});
+    add(LineInfo, false, {"lineinfo", "generate-line-info"});
+    add(Compile, false, {"c", "compile"});
+    add(DeviceCompile, false, {"dc", "device-c"});
+    add(WholeCompile, false, {"dw", "device-w"});
+    add(DeviceLinkAction, false, {"dlink", "device-link"});
+    add(LibraryAction, false, {"lib"});
+    add(PtxAction, false, {"ptx"});
+    add(CubinAction, false, {"cubin"});
+    add(FatbinAction, false, {"fatbin"});
+    add(PreprocessAction, false, {"E", "preprocess"});
+    add(QueryAction, false, {"version", "V", "help", "h", "list-gpu-arch", "arch-ls", "list-gpu-code", "code-ls"});
+    add(Verbose, false, {"v", "verbose"});
+    add(DryRun, false, {"dryrun", "dry-run"});
+    add(ForwardUnknown, false, {"forward-unknown-to-host-compiler", "forward-unknown-to-host-linker", "forward-unknown-opts"});
+    add(LinkFlag, false, {"shared"});
+    add(HostFlag, false, {"pg", "profile", "w", "disable-warnings", "pthread"});
+    add(Drop, false, {"restrict", "keep", "save-temps", "res-usage", "resource-usage", "allow-unsupported-compiler", "clean",
+                      "clean-targets", "dlto", "dlink-time-opt", "no-align-double", "nodlink", "no-device-link", "src-in-ptx",
+                      "source-in-ptx", "ewp", "extensible-whole-program", "extra-device-vectorization", "use-local-env",
+                      "objdir-as-tempdir", "objtemp", "no-compress", "Wno-deprecated-gpu-targets", "Wno-deprecated-declarations",
+                      "Wreorder", "Wdefault-stream-launch", "Wext-lambda-captures-this", "Wmissing-launch-bounds", "no-exceptions",
+                      "noeh", "no-host-device-initializer-list", "no-host-device-move-forward", "display-error-number",
+                      "no-display-error-number", "disable-optimizer-constants", "gen-opt-lto", "m64", "qpp-config", "ftemplate-backtrace",
+                      "builtin-move-forward", "builtin-initializer-list", "prof"});
+    add(DropWithValue, true, {"Xptxas", "ptxas-options", "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xcudafe",
+                              "Xarchive", "archive-options", "maxrregcount", "t", "threads", "keep-dir", "cudart",
+                              "cudadevrt", "default-stream", "diag-suppress", "diag-error", "diag-warn", "Werror", "m", "machine",
+                              "split-compile", "split-compile-extended", "time", "dopt", "compress-mode", "target-dir",
+                              "target-directory", "static-global-template-stub", "jump-table-density", "tls", "ldir",
+                              "libdevice-directory", "idp", "ddp", "dp", "drive-prefix"});
+    return rows;
+  }();
+  return table;
+}
+
+/// gcc-style options of clang and hipcc that take a value as the next word, or joined where `joined`.
+struct ClangOption {
+  const char* name;
+  Meaning meaning;
+  bool joined;
+};
+constexpr ClangOption kClangOptions[] = {
+    {"-isystem", SystemInclude, true}, {"-idirafter", AfterInclude, true}, {"-iquote", QuoteInclude, true},
+    {"-include", ForcedInclude, false}, {"-imacros", MacroInclude, false}, {"-Xclang", ClangWord, false},
+    {"-Xarch_host", ClangWord, false}, {"-Xarch_device", ClangWord, false}, {"-Xcuda-ptxas", DropWithValue, false},
+    {"-Xcuda-fatbinary", DropWithValue, false}, {"-Xoffload-linker", DropWithValue, false}, {"-Xlinker", LinkWords, false},
+    {"-mllvm", DropWithValue, false}, {"-MF", DependencyFile, true}, {"-MT", DependencyTarget, true},
+    {"-MQ", DependencyQuotedTarget, true}, {"-MJ", DropWithValue, true}, {"-arch", Architecture, false},
+    {"-target", DropWithValue, false}, {"-z", LinkFlag, false}, {"-T", LinkFlag, false},
+    {"-D", Define, true}, {"-U", Undefine, true}, {"-I", Include, true}, {"-L", LibraryFolder, true}, {"-l", Library, true},
+    {"-x", Language, true}, {"-o", Output, true}};
+constexpr const char* kClangDropped[] = {"--cuda-path=", "--rocm-path=", "--rocm-device-lib-path=", "--hip-path=", "--hip-version=",
+    "-fcuda-short-ptr", "-nogpulib", "-nocudalib", "-nogpuinc", "-nocudainc", "--hip-link", "-parallel-jobs=", "-cuid=", "-fuse-cuid=",
+    "--cuda-noopt-device-debug", "-Wno-unknown-cuda-version", "--offload-compress", "-munsafe-fp-atomics", "-mcode-object-version=",
+    "--no-cuda-version-check", "--offload-new-driver", "--no-offload-new-driver", "-amdgpu-target", "--gcc-toolchain=",
+    "-fhip-new-launch-api", "--driver-mode=", "--cuda-include-ptx=", "--no-cuda-include-ptx=", "--gpu-max-threads-per-block="};
+
+bool is_true(std::string_view value) { return value != "false" && value != "0"; }
+
+/// "a,b\,c" at its unescaped commas.
+std::vector<std::string> split_commas(std::string_view list) {
+  std::vector<std::string> parts(1);
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == '\\' && i + 1 < list.size() && list[i + 1] == ',') parts.back() += list[++i];
+    else if (list[i] == ',') parts.emplace_back();
+    else parts.back() += list[i];
+  }
+  std::erase(parts, "");
+  return parts;
+}
+
+SourceInput::Language language_of(const std::string& file, const std::string& forced, Dialect dialect) {
+  using enum SourceInput::Language;
+  if (forced == "cu" || forced == "cuda") return Cuda;
+  if (forced == "hip") return Hip;
+  if (forced == "c++" || forced == "cpp") return Cxx;
+  if (forced == "c") return C;
+  std::string extension = fs::path(file).extension().string();
+  if (extension == ".cu" || extension == ".cuh") return dialect == Dialect::Hipcc ? Hip : Cuda;
+  if (extension == ".hip") return Hip;
+  if (extension == ".c") return C;
+  for (const char* cxx : {".cpp", ".cc", ".cxx", ".c++", ".C", ".CPP", ".ii", ".hpp"})
+    if (extension == cxx) return dialect == Dialect::Hipcc ? Hip : Cxx;
+  return Object;
+}
+
+class Parser {
+ public:
+  explicit Parser(Dialect dialect) { command_.dialect = dialect; }
+
+  Result<CompilerCommand> parse(const std::vector<std::string>& words) {
+    forwards_ = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+      return word.find("-forward-unknown-to-host-compiler") != std::string::npos || word == "-forward-unknown-opts" ||
+             word == "--forward-unknown-opts";
+    });
+    for (at_ = 1; at_ < words.size(); ++at_) {
+      const std::string& word = words[at_];
+      if (word.empty()) continue;
+      if (word[0] != '-' || word == "-") {
+        command_.inputs.push_back({word, language_of(word, language_, command_.dialect)});
+        continue;
+      }
+      Status status = command_.dialect == Dialect::Nvcc ? nvcc_word(words) : clang_word(words);
+      if (!status.ok()) return std::move(status).error();
+    }
+    finish();
+    return std::move(command_);
+  }
+
+ private:
+  Result<std::string> value_of(const std::vector<std::string>& words, const std::string& option) {
+    if (at_ + 1 >= words.size()) return usage_error("the compiler option " + option + " needs a value and the command ends there");
+    return words[++at_];
+  }
+
+  Status nvcc_word(const std::vector<std::string>& words) {
+    const std::string& word = words[at_];
+    std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
+    size_t equals = name.find('=');
+    const auto& table = nvcc_options();
+    auto row = table.find(name.substr(0, equals));
+    if (row != table.end()) {
+      const Option& option = row->second;
+      if (!option.takes_value) {
+        if (equals != std::string_view::npos && !is_true(name.substr(equals + 1))) return done();
+        return apply(option.meaning, word, "");
+      }
+      // -DX=1 never comes here (its name is DX); -D=X does not exist.
+      if (equals != std::string_view::npos) return apply(option.meaning, word, std::string(name.substr(equals + 1)));
+      KERNELIFT_ASSIGN(std::string value, value_of(words, word));
+      return apply(option.meaning, word, value);
+    }
+    // One-letter options take their value joined; a second dash would make them long names.
+    if (word[1] != '-') {
+      static constexpr std::pair<char, Meaning> joined[] = {{'D', Define}, {'U', Undefine}, {'I', Include},
+                                                            {'L', LibraryFolder}, {'l', Library}, {'O', Optimize}};
+      for (auto [letter, meaning] : joined)
+        if (word[1] == letter) return apply(meaning, word, word.substr(2));
+      if (word.starts_with("-x") && word.size() > 2 && word != "-xc") return apply(Language, word, word.substr(2));
+      if (word.starts_with("-t") && word.find_first_not_of("0123456789", 2) == std::string::npos) return apply(Drop, word, "");
+      if (word.starts_with("-isystem")) return apply(SystemInclude, word, word.substr(8));
+    }
+    return unknown_word(word);
+  }
+
+  Status clang_word(const std::vector<std::string>& words) {
+    const std::string& word = words[at_];
+    for (const char* prefix : {"--offload-arch=", "--cuda-gpu-arch=", "--amdgpu-target=", "--gpu-architecture="})
+      if (word.starts_with(prefix)) return apply(Architecture, word, word.substr(std::string(prefix).size()));
+    for (const char* dropped : kClangDropped)
+      if (word.starts_with(dropped)) return apply(Drop, word, "");
+    if (word == "-fgpu-rdc" || word == "-fcuda-rdc") return apply(RelocatableSwitch, word, "");
+    if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") { command_.relocatable = false; return done(); }
+    if (word == "-ffast-math" || word == "-Ofast" || word == "-fgpu-approx-transcendentals" || word == "-fcuda-approx-transcendentals") {
+      command_.use_fast_math = true;
+      command_.host_flags.push_back(word);
+      return done();
+    }
+    if (word == "-fgpu-flush-denormals-to-zero" || word == "-fcuda-flush-denormals-to-zero") { command_.ftz = true; return done(); }
+    if (word == "-ffp-contract=off") { command_.fmad = false; command_.host_flags.push_back(word); return done(); }
+    if (word == "-c") return apply(Compile, word, "");
+    if (word == "-S") { command_.unknown.push_back(word); return done(); }
+    if (word == "-E") return apply(PreprocessAction, word, "");
+    if (word == "-M" || word == "-MM") return apply(DependencyOnly, word, "");
+    if (word == "-MD" || word == "-MMD" || word == "-MP" || word == "-MG") return apply(DependencySwitch, word, "");
+    if (word == "--version" || word == "-version" || word == "--help" || word == "-dumpversion" || word == "-dumpmachine" ||
+        word.starts_with("-print-") || word.starts_with("--print-"))
+      return apply(QueryAction, word, "");
+    if (word == "-v" || word == "--verbose") return apply(Verbose, word, "");
+    if (word == "-###") return apply(DryRun, word, "");
+    if (word == "--genco") { command_.unknown.push_back(word); return done(); }
+    if (word.starts_with("-std=") || word.starts_with("--std=")) return apply(Standard, word, word.substr(word.find('=') + 1));
+    if (word.starts_with("-O")) return apply(Optimize, word, word.substr(2));
+    if (word.starts_with("-Wl,") || word == "-shared" || word == "-static" || word == "-rdynamic" || word.starts_with("-static-lib") ||
+        word == "-pie" || word == "-no-pie" || word.starts_with("-fuse-ld=") || word == "-nostdlib" || word == "-s")
+      return apply(LinkFlag, word, "");
+    if (word.starts_with("-g")) return apply(HostDebug, word, "");
+    for (const ClangOption& option : kClangOptions) {
+      std::string_view name = option.name;
+      if (word == name) {
+        KERNELIFT_ASSIGN(std::string value, value_of(words, word));
+        if (option.meaning == LinkFlag) command_.link_flags.push_back(word);
+        return apply(option.meaning, word, value);
+      }
+      if (option.joined && word.starts_with(name)) return apply(option.meaning, word, word.substr(name.size()));
+    }
+    if (word.starts_with("-f") || word.starts_with("-m") || word.starts_with("-W") || word == "-w" || word.starts_with("-pedantic") ||
+        word == "-pthread" || word == "-pg" || word == "-pipe" || word == "-ansi" || word.starts_with("--sysroot") || word == "-nostdinc")
+      return apply(HostFlag, word, "");
+    command_.unknown.push_back(word);
+    return done();
+  }
+
+  Status unknown_word(const std::string& word) {
+    if (word.starts_with("-Wl,")) command_.link_flags.push_back(word);
+    else if (word.starts_with("-D")) command_.preprocessor.push_back(word);
+    else if (word == "-fopenmp" || word == "-pthread" || forwards_) host_word(word);
+    else command_.unknown.push_back(word);
+    return done();
+  }
+
+  /// A word for the host compiler: what it tells the preprocessor holds for the device pass too.
+  void host_word(const std::string& word) {
+    if (take_preprocessor_) {
+      command_.preprocessor.push_back(word);
+      take_preprocessor_ = false;
+    } else if (word == "-include" || word == "-isystem" || word == "-I" || word == "-D" || word == "-U" || word == "-idirafter" ||
+               word == "-iquote") {
+      command_.preprocessor.push_back(word);
+      take_preprocessor_ = true;
+    } else if (word.starts_with("-D") || word.starts_with("-U") || word.starts_with("-I") || word.starts_with("-isystem")) {
+      command_.preprocessor.push_back(word);
+    } else if (word.starts_with("-Wl,") || word.starts_with("-L") || word == "-rdynamic" || word == "-static-libstdc++" ||
+               word == "-static-libgcc") {
+      command_.link_flags.push_back(word);
+    } else {
+      if (word.starts_with("-std=")) command_.standard = word.substr(5);
+      if (word.starts_with("-O")) command_.optimization = word;
+      command_.host_flags.push_back(word);
+    }
+  }
+
+  void preprocessor(const char* option, const std::string& value) {
+    // -D and -U join, so that a reader sees one word per macro; the folder options keep two.
+    if (option[2] == '\0') {
+      command_.preprocessor.push_back(option + value);
+    } else {
+      command_.preprocessor.push_back(option);
+      command_.preprocessor.push_back(value);
+    }
+  }
+
+  void architecture(std::string name) {
+    if (name.starts_with("compute_")) name = "sm_" + name.substr(8);
+    if (name.starts_with("lto_")) name = "sm_" + name.substr(4);
+    if (size_t colon = name.find(':'); colon != std::string::npos) name.resize(colon);  // gfx90a:xnack+
+    if (std::find(command_.architectures.begin(), command_.architectures.end(), name) == command_.architectures.end())
+      command_.architectures.push_back(name);
+  }
+
+  /// arch=compute_90,code=[compute_90,sm_90]; the names of `code` count, `arch` if there is none.
+  void generate_code(const std::string& spec) {
+    std::string text;
+    for (char c : spec)
+      if (c != '"' && c != '\'' && c != ' ' && c != '\\') text += c;
+    size_t code = text.find("code=");
+    if (code == std::string::npos) {
+      size_t arch = text.find("arch=");
+      if (arch != std::string::npos) architecture(text.substr(arch + 5, text.find(',', arch) - arch - 5));
+      return;
+    }
+    std::string list = text.substr(code + 5);
+    if (size_t arch = list.find(",arch="); arch != std::string::npos) list.resize(arch);
+    std::erase_if(list, [](char c) { return c == '[' || c == ']'; });
+    for (const std::string& name : split_commas(list)) architecture(name);
+  }
+
+  Status apply(Meaning meaning, const std::string& word, const std::string& value) {
+    CompilerCommand& c = command_;
+    switch (meaning) {
+      case Define: preprocessor("-D", value); break;
+      case Undefine: preprocessor("-U", value); break;
+      case Include:
+        for (const std::string& folder : word.starts_with("--") ? split_commas(value) : std::vector{value}) preprocessor("-I", folder);
+        break;
+      case SystemInclude: preprocessor("-isystem", value); break;
+      case AfterInclude: preprocessor("-idirafter", value); break;
+      case QuoteInclude: preprocessor("-iquote", value); break;
+      case ForcedInclude: preprocessor("-include", value); break;
+      case MacroInclude: preprocessor("-imacros", value); break;
+      case Standard: c.standard = value; break;
+      case Language:
+        language_ = value == "none" ? "" : value;
+        // nvcc's -x holds for every input, wherever it stands.
+        if (c.dialect == Dialect::Nvcc)
+          for (SourceInput& input : c.inputs) input.language = language_of(input.file, language_, c.dialect);
+        break;
+      case Output: c.output = value; break;
+      case OutputFolder: c.output_folder = value; break;
+      case Architecture: for (const std::string& name : split_commas(value)) architecture(name); break;
+      case Code: for (const std::string& name : split_commas(value)) codes_.push_back(name); break;
+      case GenerateCode: generate_code(value); break;
+      case HostWords: for (const std::string& host : split_commas(value)) host_word(host); break;
+      case LinkWords:
+        for (const std::string& linker : split_commas(value)) { c.link_flags.push_back("-Xlinker"); c.link_flags.push_back(linker); }
+        break;
+      case LibraryFolder: c.link_flags.push_back("-L" + value); break;
+      case Meaning::Library: c.link_flags.push_back("-l" + value); break;
+      case HostCompiler: c.host_compiler = value; break;
+      case DependencyFile: c.dependency_flags.insert(c.dependency_flags.end(), {"-MF", value}); break;
+      case DependencyTarget: c.dependency_flags.insert(c.dependency_flags.end(), {"-MT", value}); break;
+      case DependencyQuotedTarget: c.dependency_flags.insert(c.dependency_flags.end(), {"-MQ", value}); break;
+      case DependencySwitch:
+        c.dependency_flags.push_back(word == "--generate-dependencies-with-compile"             ? "-MD"
+                                     : word == "--generate-nonsystem-dependencies-with-compile" ? "-MMD"
+                                     : word == "--generate-dependency-targets"                  ? "-MP"
+                                                                                                : word);
+        break;
+      case DependencyOnly:
+        c.dependency_flags.push_back(word == "--generate-dependencies"             ? "-M"
+                                     : word == "--generate-nonsystem-dependencies" ? "-MM"
+                                                                                   : word);
+        c.action = Action::Preprocess;
+        break;
+      case Optimize: c.optimization = "-O" + value; break;
+      case Relocatable: c.relocatable = is_true(value); break;
+      case RelocatableSwitch: c.relocatable = true; break;
+      case Ftz: c.ftz = is_true(value); break;
+      case PrecDiv: c.prec_div = is_true(value); break;
+      case PrecSqrt: c.prec_sqrt = is_true(value); break;
+      case Fmad: c.fmad = is_true(value); break;
+      case FastMath: c.use_fast_math = c.ftz = true; c.prec_div = c.prec_sqrt = false; break;
+      case Lambda: c.extended_lambda = true; break;
+      case Constexpr: c.relaxed_constexpr = true; break;
+      case Debug: c.debug = true; break;
+      case HostDebug: c.host_flags.push_back(word == "--debug" ? "-g" : word); break;
+      case LineInfo: c.line_info = true; break;
+      case Compile: c.action = Action::Compile; break;
+      case DeviceCompile: c.action = Action::Compile; c.relocatable = true; break;
+      case WholeCompile: c.action = Action::Compile; c.relocatable = false; break;
+      case DeviceLinkAction: c.action = Action::DeviceLink; break;
+      case LibraryAction: c.action = Action::Library; break;
+      case PtxAction: c.action = Action::Ptx; break;
+      case CubinAction: c.action = Action::Cubin; break;
+      case FatbinAction: c.action = Action::Fatbin; break;
+      case PreprocessAction: c.action = Action::Preprocess; break;
+      case QueryAction: c.action = Action::Query; c.query = word; break;
+      case Verbose: c.verbose = true; break;
+      case DryRun: c.dry_run = c.verbose = true; break;
+      case ForwardUnknown: break;
+      case HostFlag: c.host_flags.push_back(word == "--disable-warnings" ? "-w" : word == "--profile" ? "-pg" : word); break;
+      case HostFlagWithValue: c.host_flags.insert(c.host_flags.end(), {word, value}); break;
+      case LinkFlag: c.link_flags.push_back(value.empty() ? (word == "--shared" ? "-shared" : word) : value); break;
+      case Drop: c.dropped.push_back(word); break;
+      case DropWithValue: c.dropped.insert(c.dropped.end(), {word, value}); break;
+      case ClangWord: c.host_flags.insert(c.host_flags.end(), {word, value}); break;
+    }
+    return done();
+  }
+
+  void finish() {
+    if (command_.architectures.empty())
+      for (const std::string& code : codes_) architecture(code);
+    // -M wins over -c; with -MD the file is compiled as well.
+    bool only = std::any_of(command_.dependency_flags.begin(), command_.dependency_flags.end(),
+                            [](const std::string& flag) { return flag == "-M" || flag == "-MM"; });
+    if (only) command_.action = Action::Preprocess;
+  }
+
+  CompilerCommand command_;
+  std::string language_;
+  std::vector<std::string> codes_;
+  size_t at_ = 1;
+  bool forwards_ = false, take_preprocessor_ = false;
+};
+
+Dialect dialect_of(const std::string& program) {
+  std::string name = fs::path(program).filename().string();
+  if (name.starts_with("nvcc")) return Dialect::Nvcc;
+  if (name.starts_with("hipcc") || name.starts_with("amdclang")) return Dialect::Hipcc;
+  return Dialect::Clang;
+}
+
+bool is_launcher(const std::string& program) {
+  std::string name = fs::path(program).filename().string();
+  return name == "ccache" || name == "sccache" || name == "distcc" || name == "icecc" || name == "buildcache";
+}
+
+Status expand(const std::vector<std::string>& argv, const fs::path& folder, int depth, std::vector<std::string>& out) {
+  constexpr int kDeepest = 16;  // Response files that name each other would never end.
+  if (depth > kDeepest) return usage_error("response files are nested more than " + std::to_string(kDeepest) + " deep");
+  for (size_t i = 0; i < argv.size(); ++i) {
+    std::string file;
+    const std::string& word = argv[i];
+    if (word.size() > 1 && word[0] == '@') {
+      file = word.substr(1);
+    } else if (word.starts_with("--options-file=") || word.starts_with("-optf=")) {
+      file = word.substr(word.find('=') + 1);
+    } else if (word == "--options-file" || word == "-optf") {
+      if (i + 1 >= argv.size()) return usage_error("the compiler option " + word + " needs a file");
+      file = argv[++i];
+    } else {
+      out.push_back(word);
+      continue;
+    }
+    fs::path path = folder / file;
+    if (!fs::exists(path))
+      return usage_error("the response file " + path.string() + " does not exist; run the build first, it is written by it");
+    auto text = read_text(path);
+    if (!text.ok()) return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);
+    auto words = split_command(*text);
+    if (!words.ok()) return usage_error("response file " + path.string() + ": " + words.error().message);
+    KERNELIFT_TRY(expand(*words, folder, depth + 1, out));
+  }
+  return done();
+}
+
+}  // namespace
+
+std::vector<std::string> CompilerCommand::frontend_flags() const {
+  std::vector<std::string> flags;
+  if (!standard.empty()) flags.push_back("-std=" + standard);
+  flags.insert(flags.end(), preprocessor.begin(), preprocessor.end());
+  if (use_fast_math) flags.insert(flags.end(), {"-fgpu-approx-transcendentals", "-D__USE_FAST_MATH__=1"});
+  if (ftz) flags.push_back("-fgpu-flush-denormals-to-zero");
+  if (!fmad) flags.push_back("-ffp-contract=off");
+  if (relocatable) flags.push_back("-fgpu-rdc");
+  // Of the host's flags those that change what the source means.
+  for (const std::string& flag : host_flags)
+    for (const char* language : {"-fno-exceptions", "-fno-rtti", "-funsigned-char", "-fsigned-char", "-fno-char8_t", "-fpermissive",
+                                 "-fms-extensions", "-fchar8_t", "-pthread"})
+      if (flag == language) flags.push_back(flag);
+  return flags;
+}
+
+Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv, const fs::path& folder) {
+  std::vector<std::string> out;
+  KERNELIFT_TRY(expand(argv, folder, 0, out));
+  return out;
+}
+
+Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& argv, const fs::path& folder,
+                                               std::optional<Dialect> dialect_hint) {
+  KERNELIFT_ASSIGN(std::vector<std::string> words, expand_response_files(argv, folder));
+  while (words.size() > 1 && is_launcher(words[0])) words.erase(words.begin());
+  if (words.empty()) return usage_error("an empty compiler command");
+  return Parser(dialect_hint.value_or(dialect_of(words[0]))).parse(words);
+}
+
+}  // namespace kernelift

@@ -4,6 +4,7 @@
 // (@file, --options-file) are read; `.cpp` may be CUDA by `-x cu`; quoting of -D values survives.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 namespace kernelift {
 
 enum class Dialect { Nvcc, Hipcc, Clang };
-enum class Action { Compile, Preprocess, DeviceLink, Link, Ptx, Cubin, Fatbin, Query };
+enum class Action { Compile, Preprocess, DeviceLink, Link, Library, Ptx, Cubin, Fatbin, Query };
 
 struct SourceInput {
   std::string file;
@@ -34,6 +35,10 @@ struct CompilerCommand {
   bool use_fast_math = false, ftz = false, prec_div = true, prec_sqrt = true, fmad = true;
   bool extended_lambda = false, relaxed_constexpr = false, debug = false, line_info = false;
   std::vector<std::string> dependency_flags;     ///< -MD -MF … as given, clang's spelling.
+  std::string host_compiler;                     ///< -ccbin; empty for the default.
+  std::string output_folder;                     ///< -odir; empty for the working folder.
+  std::string query;                             ///< The flag that made it Action::Query: "--version", "--help"….
+  bool verbose = false, dry_run = false;         ///< -v, --dryrun
   std::vector<std::string> dropped;              ///< Known flags without meaning here.
   std::vector<std::string> unknown;              ///< Flags not understood: reported, never silently dropped.
 
@@ -41,8 +46,10 @@ struct CompilerCommand {
   std::vector<std::string> frontend_flags() const;
 };
 
-/// `argv[0]` decides the dialect unless `dialect_hint` does. `folder` resolves relative response files.
-Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& argv, const std::filesystem::path& folder);
+/// `argv[0]` decides the dialect unless `dialect_hint` does; a leading ccache or the like is passed over. `folder` resolves
+/// relative response files.
+Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
+                                               std::optional<Dialect> dialect_hint = std::nullopt);
 
 /// Expands @file and --options-file in place, recursively; a missing file is an Error that names it.
 Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv, const std::filesystem::path& folder);

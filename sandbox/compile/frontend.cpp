@@ -1,0 +1,168 @@
+// Source text to unoptimised device IR.
+//
+// Nearly all of a CUDA translation unit is headers: a kernel of ten lines is 10 ms of its own and 100 to 150 ms of
+// <cmath> and our lean headers (1.3 s of the toolkit's). So the headers are precompiled, in memory, per set of flags: the
+// first compile with some flags is plain, the second precompiles them, and all later ones reuse that. Tuning compiles one
+// kernel's variants with the same flags thousands of times. Nothing is written to disk, so a confined worker can do it, and
+// workers that are forked later inherit what their parent has.
+#include "sandbox/compile/frontend.h"
+
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/file.h"
+#include "sandbox/compile/clang_job.h"
+#include "sandbox/compile/paths.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// nvcc's own macros, which sources test.
+const char* const kNvccDefines[] = {"-D__NVCC__", "-D__CUDACC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0",
+                                    "-D__CUDACC_VER_BUILD__=88", "-D__CUDACC_EXTENDED_LAMBDA__",
+                                    "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_API_VER_MAJOR__=13"};
+
+/// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
+struct Precompiled {
+  std::string bytes;
+  bool failed = false;
+};
+std::map<std::string, Precompiled>& precompiled() {
+  static std::map<std::string, Precompiled> all;
+  return all;
+}
+
+std::string forced_header(const FrontendOptions& options) {
+  return options.headers == HeaderSet::Lean ? "cuda_runtime.h" : "__clang_cuda_runtime_wrapper.h";
+}
+
+/// A cc1 line without its `-include <header>`.
+std::vector<std::string> without_include(const std::vector<std::string>& job, const std::string& header) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < job.size(); ++i) {
+    if (job[i] == "-include" && i + 1 < job.size() && fs::path(job[i + 1]).filename() == header) ++i;
+    else result.push_back(job[i]);
+  }
+  return result;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + '\n';
+  return text;
+}
+
+/// Writes a precompiled header to memory; clang's own action writes a file.
+class PrecompileInMemory : public clang::ASTFrontendAction {
+ public:
+  explicit PrecompileInMemory(std::shared_ptr<clang::PCHBuffer> buffer) : buffer_(std::move(buffer)) {}
+
+ protected:
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    compiler.getLangOpts().CompilingPCH = true;
+    return true;
+  }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "", buffer_,
+                                                 compiler.getCodeGenOpts(), compiler.getFrontendOpts().ModuleFileExtensions,
+                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_;
+};
+
+/// Compiles the forced header alone, with the job's flags.
+void precompile(const std::vector<std::string>& job, const std::string& header, Precompiled& into) {
+  const std::string source = "#include <" + header + ">\n", path = "/kernelift-precompiled-headers.cu";
+  std::vector<std::string> arguments = without_include(job, header);
+  arguments.back() = path;  // The input.
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  auto made = run_clang_job(arguments, {{path, source}}, [&](clang::CompilerInstance& compiler) {
+    PrecompileInMemory action(buffer);
+    return compiler.ExecuteAction(action);
+  });
+  into.failed = !made.ok() || !buffer->IsComplete;
+  if (!into.failed) into.bytes.assign(buffer->Data.begin(), buffer->Data.end());
+}
+
+/// What the job's own path of the source is: the driver's last input, made absolute.
+std::string absolute_path(const FrontendOptions& options) {
+  fs::path path = options.file_name;
+  if (path.is_relative()) path = (options.folder.empty() ? fs::current_path() : fs::path(options.folder)) / path;
+  return path.lexically_normal().string();
+}
+
+}  // namespace
+
+std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
+  std::vector<std::string> arguments{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch, "-nocudalib",
+                                     "-Wno-unknown-cuda-version", "-Wno-unknown-pragmas", "-Xclang",
+                                     "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string()};
+  arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
+  if (options.headers == HeaderSet::Lean) {
+    arguments.insert(arguments.end(), {"-nocudainc", "-isystem", lean_headers().string(), "-include", "cuda_runtime.h"});
+  } else if (auto toolkit = cuda_toolkit()) {
+    arguments.insert(arguments.end(), {"--cuda-path=" + toolkit->string(), "-isystem", (*toolkit / "include").string(), "-isystem",
+                                       (*toolkit / "include" / "cccl").string(), "-include",
+                                       (lean_headers() / "kernelift" / "toolkit_prelude.h").string()});
+  }
+  if (options.language == "hip") {
+    // HIP's header is ours even beside a toolkit: it maps HIP's names to CUDA's.
+    if (options.headers == HeaderSet::Toolkit)
+      arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
+    arguments.push_back("-D__HIP__=1");
+    arguments.push_back("-D__HIPCC__=1");
+  }
+  arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
+  return arguments;
+}
+
+Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source, const FrontendOptions& options) {
+  std::string path = absolute_path(options);
+  std::vector<std::string> arguments = frontend_arguments(options);
+  // Optimising code generation without the optimiser: lifetimes and TBAA are in the IR, no function is optnone.
+  arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
+  if (options.debug_lines) arguments.push_back("-gline-tables-only");
+  if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
+  arguments.push_back(options.file_name);
+  KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
+
+  std::string header = forced_header(options), pch_path = "/kernelift-precompiled-headers.pch";
+  std::vector<VirtualFile> files{{path, source}};
+  std::vector<std::string> job = jobs.front(), key = job;
+  std::erase(key, options.file_name);
+  std::erase(key, fs::path(options.file_name).filename().string());
+  auto [slot, fresh] = precompiled().try_emplace(join(key));
+  if (!fresh && slot->second.bytes.empty() && !slot->second.failed) precompile(job, header, slot->second);
+  if (!slot->second.bytes.empty()) {
+    job = without_include(job, header);
+    job.insert(job.begin(), {"-include-pch", pch_path, "-fno-validate-pch"});
+    files.push_back({pch_path, slot->second.bytes});
+  }
+
+  Compiled result;
+  auto diagnostics = run_clang_job(job, files, [&](clang::CompilerInstance& compiler) {
+    clang::EmitLLVMOnlyAction action(&context);
+    if (!compiler.ExecuteAction(action)) return false;
+    result.module = action.takeModule();
+    return result.module != nullptr;
+  });
+  KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));
+  return result;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,3 @@
+// Channel descriptions.
+#pragma once
+#include "cuda_runtime_api.h"

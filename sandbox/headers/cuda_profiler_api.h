@@ -1,0 +1,3 @@
+// Profiler start and stop.
+#pragma once
+#include "cuda_runtime_api.h"

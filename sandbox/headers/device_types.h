@@ -1,0 +1,3 @@
+// Types of the device runtime.
+#pragma once
+#include "cuda_runtime_api.h"

@@ -1,0 +1,3 @@
+// The runtime API's types.
+#pragma once
+#include "cuda_runtime_api.h"

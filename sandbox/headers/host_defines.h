@@ -1,0 +1,3 @@
+// Qualifiers.
+#pragma once
+#include "kernelift/qualifiers.h"

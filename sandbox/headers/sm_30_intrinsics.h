@@ -1,0 +1,3 @@
+// Shuffles come with cuda_runtime.h.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,3 @@
+// Cached loads come with cuda_runtime.h.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,3 @@
+// Atomics come with cuda_runtime.h.
+#pragma once
+#include "cuda_runtime.h"

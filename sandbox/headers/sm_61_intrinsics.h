@@ -1,0 +1,3 @@
+// Byte dot products come with cuda_runtime.h.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,3 @@
+// Surface types.
+#pragma once
+#include "cuda_runtime_api.h"

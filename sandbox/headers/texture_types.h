@@ -1,0 +1,3 @@
+// Texture types.
+#pragma once
+#include "cuda_runtime_api.h"

@@ -1,0 +1,3 @@
+// make_* functions.
+#pragma once
+#include "kernelift/types/make_vectors.h"

@@ -1,0 +1,3 @@
+// Vector types.
+#pragma once
+#include "kernelift/types/vectors.h"
