@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -149,7 +150,7 @@ Json info_to_json(const CaptureInfo& info) {
     weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out}};
   return {{"device", info.device},         {"command", info.command}, {"folder", info.folder},
           {"run_seconds", info.run_seconds}, {"complete", info.complete}, {"profile", profile},
-          {"omissions", omissions},        {"shares", weights}};
+          {"omissions", omissions},        {"shares", weights},       {"superseded", info.superseded}};
 }
 
 CaptureInfo info_from_json(const Json& from) {
@@ -173,6 +174,7 @@ CaptureInfo info_from_json(const Json& from) {
     info.profile.push_back(std::move(kernel));
   }
   for (auto& entry : from.at("omissions")) info.omissions.push_back({entry.at("what"), entry.at("why")});
+  info.superseded = from.at("superseded").get<std::vector<std::string>>();
   for (auto& [id, share] : from.at("shares").items())
     info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out")};
   return info;
@@ -400,6 +402,9 @@ Result<Capture> Capture::open(const fs::path& folder) {
     if (!status.ok() && status.error().message.find("newer Kernelift") != std::string::npos) return std::move(status).error();
     if (!status.ok()) state->damage.push_back(status.error().message), state->info = {};
   }
+  std::erase_if(state->instances, [&](const CapturedInstance& instance) {
+    return std::ranges::find(state->info.superseded, instance.id) != state->info.superseded.end();
+  });
   for (auto& instance : state->instances)
     if (auto share = state->info.shares.find(instance.id); share != state->info.shares.end()) {
       instance.weight = share->second.weight;

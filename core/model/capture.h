@@ -99,6 +99,7 @@ struct CaptureInfo {
   std::vector<KernelProfile> profile;   ///< Most total time first.
   std::vector<Omission> omissions;
   std::map<std::string, InstanceShare> shares;  ///< By instance id; Capture::open puts them into the instances.
+  std::vector<std::string> superseded;  ///< Ids of instances that made room for better ones; Capture::open leaves them out.
 };
 
 class CaptureWriter {

@@ -1,0 +1,116 @@
+// kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
+#include "cli/verbs.h"
+#include "core/model/kernel_key.h"
+#include "extractor/record/hot_list.h"
+#include "extractor/record/record_run.h"
+#include "sandbox/compile/paths.h"
+
+namespace kernelift::cli {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+struct Options {
+  RecordConfig config;
+  uint64_t mebibytes = RecordConfig{}.instance_bytes / kMiB;
+  std::vector<std::string> command;
+};
+
+Json instances_json(const std::vector<CapturedInstance>& instances) {
+  Json list = Json::array();
+  for (auto& instance : instances)
+    list.push_back({{"id", instance.id},
+                    {"kernel", instance.kernel},
+                    {"launch_index", instance.launch_index},
+                    {"geometry", to_json(instance.geometry)},
+                    {"microseconds", instance.microseconds},
+                    {"weight", instance.weight},
+                    {"held_out", instance.held_out},
+                    {"regions", instance.regions.size()},
+                    {"bytes", instance_bytes(instance)}});
+  return list;
+}
+
+std::string instances_text(const RecordOutcome& outcome) {
+  std::string text;
+  for (auto& instance : outcome.instances) {
+    char line[200];
+    std::snprintf(line, sizeof line, "  %-12s launch %-7llu %10s  %10s  ", instance.id.c_str(),
+                  static_cast<unsigned long long>(instance.launch_index), duration_text(instance.microseconds).c_str(),
+                  size_text(instance_bytes(instance)).c_str());
+    text += line;
+    if (instance.held_out) text += "held out  ";
+    else std::snprintf(line, sizeof line, "stands for %.0f%%  ", 100 * instance.weight), text += line;
+    text += base_name(instance.kernel) + instance.geometry.text() + "\n";
+  }
+  return text;
+}
+
+/// Why nothing was captured, once the application itself did well.
+Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program) {
+  if (!outcome.runtime_seen)
+    return answer_is_no(program + " never used the CPU device's CUDA runtime, so there was nothing to record; build it with: "
+                        "kernelift build --device cpu -- <its build command>, and run the program that this makes");
+  if (outcome.info.profile.empty()) return answer_is_no(program + " ended without launching a kernel; give it the arguments of a run that uses the GPU");
+  std::string why;
+  for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
+  if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
+  if (config.skip > 0) return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " + std::to_string(config.skip) + " times");
+  return answer_is_no("no kernel matches --kernel '" + config.kernel + "'; the kernels of this run are listed above");
+}
+
+Result<Exit> record(const Context& context, const Options& options) {
+  if (context.device != "auto" && context.device != "cpu")
+    return refused("recording on " + context.device + " is not supported; applications built by kernelift build --device cpu can be recorded");
+  RecordRequest request;
+  request.command = options.command;
+  request.state = context.state_folder();
+  request.library = runtime_library_folder() / "libkernelift_record.so";
+  request.config = options.config;
+  request.config.instance_bytes = options.mebibytes * kMiB;
+  request.application_to_stderr = context.json;
+  KERNELIFT_ASSIGN(RecordOutcome outcome, record_application(request));
+
+  if (!outcome.info.profile.empty()) context.say("\n" + hot_list(outcome.info.profile));
+  if (!outcome.instances.empty()) context.say("Captured:\n" + instances_text(outcome));
+  for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
+  for (auto& note : outcome.notes) context.note(note);
+  if (!outcome.folder.empty())
+    context.say((options.config.profile_only ? "Profile in " : "Capture in ") + outcome.folder.string() + " (" +
+                size_text(outcome.stored_bytes) + ")");
+  if (!outcome.application.ok()) {
+    std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
+                                              : "; what was recorded until then is kept";
+    return answer_is_no(options.command[0] + " " + outcome.application.describe() + kept);
+  }
+  if (outcome.folder.empty()) return nothing_captured(outcome, options.config, options.command[0]);
+  Json omissions = Json::array();
+  for (auto& omission : outcome.info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
+  if (context.json)
+    context.emit({{"folder", outcome.folder.string()},
+                {"run_seconds", outcome.application.seconds},
+                {"stored_bytes", outcome.stored_bytes},
+                {"kernels", hot_list_json(outcome.info.profile)},
+                {"instances", instances_json(outcome.instances)},
+                {"omissions", omissions},
+                {"notes", outcome.notes}});
+  return Exit::Done;
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--kernel", options->config.kernel, "Capture only kernels whose name this regular expression finds");
+  app.add_option("--instances", options->config.instances, "Launches kept per kernel")->capture_default_str();
+  app.add_option("--skip", options->config.skip, "Launches of each kernel to let pass first")->capture_default_str();
+  app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
+  app.add_option("--mib", options->mebibytes, "Most memory of one captured launch, in MiB")->capture_default_str();
+  app.add_option("command", options->command, "The application and its arguments, after --")->required();
+  return [options](const Context& context) { return record(context, *options); };
+}
+
+}  // namespace
+
+const Verb kRecord = {"record", "Run the application; profile its kernels and capture representative launches",
+                      "kernelift record --kernel smooth -- ./build/heat --steps 100", setup};
+
+}  // namespace kernelift::cli

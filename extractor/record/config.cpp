@@ -1,0 +1,55 @@
+// See config.h. Numbers that do not parse keep their default: the recorder has nobody to complain to.
+#include "extractor/record/config.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kLibrary = "KERNELIFT_RECORDER";
+constexpr const char* kFolder = "KERNELIFT_RECORD_FOLDER";
+constexpr const char* kKernel = "KERNELIFT_RECORD_KERNEL";
+constexpr const char* kInstances = "KERNELIFT_RECORD_INSTANCES";
+constexpr const char* kSkip = "KERNELIFT_RECORD_SKIP";
+constexpr const char* kProfileOnly = "KERNELIFT_RECORD_PROFILE_ONLY";
+constexpr const char* kBytes = "KERNELIFT_RECORD_BYTES";
+
+std::string_view text_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+void number_of(const char* name, uint64_t& into) {
+  std::string_view text = text_of(name);
+  uint64_t value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc() && end == text.data() + text.size() && !text.empty()) into = value;
+}
+
+}  // namespace
+
+std::optional<RecordConfig> RecordConfig::from_environment() {
+  RecordConfig config;
+  config.folder = text_of(kFolder);
+  if (config.folder.empty()) return std::nullopt;
+  config.kernel = text_of(kKernel);
+  number_of(kInstances, config.instances);
+  number_of(kSkip, config.skip);
+  number_of(kBytes, config.instance_bytes);
+  config.profile_only = text_of(kProfileOnly) == "1";
+  return config;
+}
+
+std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(const std::string& library) const {
+  return {{kLibrary, library},
+          {kFolder, folder},
+          {kKernel, kernel},
+          {kInstances, std::to_string(instances)},
+          {kSkip, std::to_string(skip)},
+          {kProfileOnly, profile_only ? "1" : "0"},
+          {kBytes, std::to_string(instance_bytes)}};
+}
+
+}  // namespace kernelift

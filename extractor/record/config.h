@@ -1,0 +1,33 @@
+// What the recorder is asked to do. The verb cannot call into the user's process, so it says it by environment variables;
+// writer and reader of them are side by side here.
+//
+//   KERNELIFT_RECORDER             path of libkernelift_record.so; the runtime loads it when this is set
+//   KERNELIFT_RECORD_FOLDER        where each process writes a folder process-<pid>; without it nothing is recorded
+//   KERNELIFT_RECORD_KERNEL        regular expression (ECMAScript, searched) on canonical and mangled names; empty: all
+//   KERNELIFT_RECORD_INSTANCES     most instances kept per kernel
+//   KERNELIFT_RECORD_SKIP          launches of each kernel that are let pass before the first is captured
+//   KERNELIFT_RECORD_PROFILE_ONLY  1: count and time launches, capture nothing
+//   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kernelift {
+
+struct RecordConfig {
+  std::string folder;
+  std::string kernel;
+  uint64_t instances = 4;
+  uint64_t skip = 0;
+  bool profile_only = false;
+  uint64_t instance_bytes = uint64_t(8) << 30;
+
+  /// nullopt when the environment does not ask for a recording.
+  static std::optional<RecordConfig> from_environment();
+  std::vector<std::pair<std::string, std::string>> to_environment(const std::string& library) const;
+};
+
+}  // namespace kernelift

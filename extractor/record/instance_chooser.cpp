@@ -1,0 +1,187 @@
+// See instance_chooser.h.
+#include "extractor/record/instance_chooser.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kSpread = 8;            ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
+constexpr size_t kMostClusters = 256;      ///< Further geometries join no cluster; their time still counts.
+constexpr size_t kMostScalars = 64;        ///< Distinct scalar arguments told apart per geometry (a time step is endless).
+constexpr double kMuchOfTheTime = 0.25;    ///< Share of a kernel's time that earns a duration class an instance.
+constexpr double kClearlyMore = 2;         ///< A geometry without an instance must take this much more to displace one.
+constexpr uint64_t kEndlessScalars = ~uint64_t(0);
+
+/// Durations within a factor of two are one class.
+int duration_class(double microseconds) { return microseconds > 0 ? std::ilogb(microseconds) : -64; }
+
+bool power_of_spread(uint64_t ordinal) {
+  while (ordinal > 1 && ordinal % kSpread == 0) ordinal /= kSpread;
+  return ordinal == 1;
+}
+
+}  // namespace
+
+std::vector<const InstanceChooser::Instance*> InstanceChooser::instances_of(const Geometry& geometry) const {
+  std::vector<const Instance*> found;
+  for (auto& instance : instances_)
+    if (instance.traits.geometry == geometry) found.push_back(&instance);
+  return found;
+}
+
+std::optional<size_t> InstanceChooser::victim_for(const Geometry& geometry) const {
+  if (captures_ >= slots_ + std::max<uint64_t>(2, slots_)) return std::nullopt;
+  bool newcomer = instances_of(geometry).empty();
+  std::optional<size_t> victim;
+  auto crowd = [&](size_t i) { return instances_of(instances_[i].traits.geometry).size(); };
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    // The first launch of a geometry stays; of the others the earliest in the most crowded geometry goes.
+    bool may_go = instances_[i].ordinal > 0 && crowd(i) > 1 && (newcomer || instances_[i].traits.geometry == geometry);
+    if (may_go && (!victim || crowd(i) > crowd(*victim) ||
+                   (crowd(i) == crowd(*victim) && instances_[i].ordinal < instances_[*victim].ordinal)))
+      victim = i;
+  }
+  if (victim || !newcomer) return victim;
+  auto time_of = [&](const Geometry& g) {
+    auto found = clusters_.find(g);
+    return found == clusters_.end() ? 0 : found->second.total_us;
+  };
+  for (size_t i = 0; i < instances_.size(); ++i)
+    if (!victim || time_of(instances_[i].traits.geometry) < time_of(instances_[*victim].traits.geometry)) victim = i;
+  if (victim && time_of(geometry) < kClearlyMore * time_of(instances_[*victim].traits.geometry)) return std::nullopt;
+  return victim;
+}
+
+bool InstanceChooser::wants(const LaunchTraits& traits) {
+  if (seen_++ < skip_ || slots_ == 0) return false;
+  auto found = clusters_.find(traits.geometry);
+  if (found == clusters_.end()) {
+    if (clusters_.size() >= kMostClusters) return false;
+    found = clusters_.try_emplace(traits.geometry).first;
+  }
+  Cluster& cluster = found->second;
+  uint64_t ordinal = cluster.launches++;
+  bool new_scalars = cluster.scalars.size() < kMostScalars && cluster.scalars.insert(traits.scalars).second;
+  bool free_slot = instances_.size() < slots_;
+  bool first = instances_of(traits.geometry).empty();
+  // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
+  bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
+  bool due = (first && (free_slot || power_of_spread(ordinal))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
+  return due && (free_slot || victim_for(traits.geometry).has_value());
+}
+
+void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id) {
+  if (instances_.size() >= slots_)
+    if (auto victim = victim_for(traits.geometry)) {
+      superseded_.push_back(instances_[*victim].id);
+      instances_.erase(instances_.begin() + static_cast<ptrdiff_t>(*victim));
+    }
+  ++captures_;
+  auto cluster = clusters_.find(traits.geometry);
+  uint64_t ordinal = cluster == clusters_.end() ? 0 : cluster->second.launches - 1;
+  if (cluster != clusters_.end()) cluster->second.unlike_any = false;
+  instances_.push_back({id, traits, ordinal, 0});
+}
+
+void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool was_captured) {
+  int duration = duration_class(microseconds);
+  total_us_ += microseconds;
+  auto found = clusters_.find(traits.geometry);
+  uint64_t scalars = traits.scalars;
+  if (found != clusters_.end()) {
+    Cluster& cluster = found->second;
+    if (!cluster.scalars.contains(scalars)) scalars = kEndlessScalars;
+    cluster.total_us += microseconds;
+    cluster.by_duration[duration] += microseconds;
+    if (was_captured) instances_.back().duration = duration;
+    auto own = instances_of(traits.geometry);
+    bool alike = std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
+    if (!own.empty() && !alike && cluster.by_duration[duration] > kMuchOfTheTime * total_us_) cluster.unlike_any = true;
+  }
+  Group group{traits.geometry, scalars, duration};
+  // A captured launch ran right after its memory was read through: its duration is used only if there is no other.
+  if (was_captured) only_captured_[group] = microseconds;
+  else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) groups_[group].add(microseconds);
+}
+
+double InstanceChooser::time_near(const Instance& instance) const {
+  double time = 0;
+  for (auto& [group, durations] : groups_)
+    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += durations.total();
+  return time;
+}
+
+std::set<size_t> InstanceChooser::held_out() const {
+  constexpr size_t kOneInSoMany = 4;
+  std::set<size_t> out;
+  if (instances_.size() < 2) return out;
+  size_t wanted = std::max<size_t>(1, instances_.size() / kOneInSoMany);
+  while (out.size() < wanted) {
+    std::optional<size_t> best;
+    auto has_twin = [&](size_t i) {
+      for (size_t j = 0; j < instances_.size(); ++j)
+        if (j != i && !out.contains(j) && instances_[j].traits.geometry == instances_[i].traits.geometry) return true;
+      return false;
+    };
+    // One whose geometry stays represented, then the one that stands for the least time, then the latest.
+    auto better = [&](size_t a, size_t b) {
+      if (has_twin(a) != has_twin(b)) return has_twin(a);
+      double near_a = time_near(instances_[a]), near_b = time_near(instances_[b]);
+      return near_a != near_b ? near_a < near_b : instances_[a].ordinal > instances_[b].ordinal;
+    };
+    for (size_t i = 0; i < instances_.size(); ++i)
+      if (!out.contains(i) && (!best || better(i, *best))) best = i;
+    out.insert(*best);
+  }
+  return out;
+}
+
+std::map<std::string, InstanceShare> InstanceChooser::shares() const {
+  std::map<std::string, InstanceShare> shares;
+  auto out = held_out();
+  std::vector<double> time(instances_.size(), 0);
+  auto likeness = [&](const Instance& instance, const Group& group) {
+    double score = 0;
+    if (instance.traits.geometry == group.geometry) score += 4;
+    else score -= std::abs(std::ilogb(double(instance.traits.geometry.threads()) / double(group.geometry.threads()))) / 64.0;
+    if (instance.traits.scalars == group.scalars) score += 2;
+    return score - std::min(1.0, std::abs(instance.duration - group.duration) / 8.0);
+  };
+  auto give = [&](const Group& group, double total) {
+    double best = -1e9;
+    std::vector<size_t> nearest;
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      if (out.contains(i)) continue;
+      double score = likeness(instances_[i], group);
+      if (score > best) best = score, nearest.clear();
+      if (score == best) nearest.push_back(i);
+    }
+    for (size_t i : nearest) time[i] += total / double(nearest.size());
+  };
+  for (auto& [group, durations] : groups_) give(group, durations.total());
+  for (auto& [group, microseconds] : only_captured_) give(group, microseconds);
+  double total = 0;
+  for (double t : time) total += t;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& instance = instances_[i];
+    InstanceShare share;
+    share.held_out = out.contains(i);
+    share.weight = share.held_out ? 0 : total > 0 ? time[i] / total : 1.0 / double(instances_.size() - out.size());
+    // Its duration: the median of launches like it, as close a likeness as there is.
+    const Durations* like = nullptr;
+    double best = -1e9;
+    for (auto& [group, durations] : groups_)
+      if (group.geometry == instance.traits.geometry)
+        if (double score = likeness(instance, group); score > best) best = score, like = &durations;
+    if (like) share.microseconds = like->median();
+    else if (auto own = only_captured_.find({instance.traits.geometry, instance.traits.scalars, instance.duration});
+             own != only_captured_.end())
+      share.microseconds = own->second;
+    shares[instance.id] = share;
+  }
+  return shares;
+}
+
+}  // namespace kernelift

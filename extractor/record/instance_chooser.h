@@ -1,0 +1,80 @@
+// Which launches of a kernel are worth keeping. Applications launch a kernel thousands of times and a few launches can
+// stand for all of them if they are chosen by what differs: geometry, scalar arguments, duration. The choice has to be
+// made before a launch runs and with no second run, so it is an online clustering over numbers only (no memory, no
+// clock): the first launch of each geometry, then launches 1, 8, 64, 512… of it, then launches of a duration class that
+// takes much of the time and has no instance yet. When all slots are taken, an early instance of a crowded geometry
+// makes room, and the number of captures in all stays bounded. Weights are known at the end: every launch's time goes to
+// the nearest tuning instance.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/capture.h"
+#include "extractor/record/profile.h"
+
+namespace kernelift {
+
+/// What is known of a launch before it runs.
+struct LaunchTraits {
+  Geometry geometry;
+  uint64_t scalars = 0;  ///< Hash of the argument bytes that are no pointers.
+};
+
+class InstanceChooser {
+ public:
+  InstanceChooser(uint64_t slots, uint64_t skip) : slots_(slots), skip_(skip) {}
+
+  /// Called once before every launch: should it be captured?
+  bool wants(const LaunchTraits& traits);
+  /// The launch last asked about was captured as `id`; called before its note(). The instance that makes room for it is
+  /// dropped from the shares.
+  void captured(const LaunchTraits& traits, const std::string& id);
+  /// Called once after every launch.
+  void note(const LaunchTraits& traits, double microseconds, bool was_captured);
+  /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
+  std::map<std::string, InstanceShare> shares() const;
+  const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
+  uint64_t seen() const { return seen_; }
+
+ private:
+  struct Instance {
+    std::string id;
+    LaunchTraits traits;
+    uint64_t ordinal = 0;  ///< Among the launches of its geometry.
+    int duration = 0;      ///< Class of its own duration.
+  };
+  struct Cluster {
+    uint64_t launches = 0;
+    double total_us = 0;
+    std::set<uint64_t> scalars;
+    std::map<int, double> by_duration;  ///< Time by duration class.
+    bool unlike_any = false;            ///< A duration class with much of the time has no instance.
+  };
+  /// Launches told apart for the weights.
+  struct Group {
+    Geometry geometry;
+    uint64_t scalars;
+    int duration;
+    auto operator<=>(const Group&) const = default;
+  };
+
+  std::vector<const Instance*> instances_of(const Geometry& geometry) const;
+  std::optional<size_t> victim_for(const Geometry& geometry) const;
+  std::set<size_t> held_out() const;
+  double time_near(const Instance& instance) const;
+
+  uint64_t slots_, skip_;
+  uint64_t seen_ = 0, captures_ = 0;
+  double total_us_ = 0;
+  std::map<Geometry, Cluster> clusters_;
+  std::map<Group, Durations> groups_;
+  std::map<Group, double> only_captured_;  ///< Durations of captured launches, used where no other is known.
+  std::vector<Instance> instances_;
+  std::vector<std::string> superseded_;
+};
+
+}  // namespace kernelift

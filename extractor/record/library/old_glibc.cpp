@@ -1,0 +1,64 @@
+// Lets the recorder load on clusters whose C library is older than the one it was linked against. Functions that libstdc++
+// and libgcc's static archives want from glibc 2.29 and later are defined here, hidden, on top of what glibc 2.2.5 already
+// had; a test checks that no newer version is asked for. Where a newer glibc has a better one (no lock in the unwinder,
+// no atomics in a single thread) we do without: exceptions and shared pointers are rare in a recorder.
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+
+extern "C" {
+
+int __xstat(int version, const char* path, struct stat* into);
+int __fxstat(int version, int fd, struct stat* into);
+constexpr int kStatVersion = 1;  // _STAT_VER of x86-64, unchanged since 2.2.5.
+
+int old_pthread_once(pthread_once_t*, void (*)());
+int old_pthread_key_create(pthread_key_t*, void (*)(void*));
+__asm__(".symver old_pthread_once, pthread_once@GLIBC_2.2.5");
+__asm__(".symver old_pthread_key_create, __pthread_key_create@GLIBC_2.2.5");
+
+int stat(const char* path, struct stat* into) noexcept { return __xstat(kStatVersion, path, into); }
+int fstat(int fd, struct stat* into) noexcept { return __fxstat(kStatVersion, fd, into); }
+int stat64(const char* path, struct stat64* into) noexcept { return __xstat(kStatVersion, path, reinterpret_cast<struct stat*>(into)); }
+int fstat64(int fd, struct stat64* into) noexcept { return __fxstat(kStatVersion, fd, reinterpret_cast<struct stat*>(into)); }
+
+int pthread_once(pthread_once_t* control, void (*routine)()) { return old_pthread_once(control, routine); }
+int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept { return old_pthread_key_create(key, destructor); }
+
+char __libc_single_threaded = 0;  ///< "Several threads may run": always true enough.
+
+/// The unwinder's search for the object that holds `address`, by walking the loaded objects.
+int _dl_find_object(void* address, struct dl_find_object* result) noexcept {
+  struct Search {
+    uintptr_t address;
+    struct dl_find_object* result;
+  } search{reinterpret_cast<uintptr_t>(address), result};
+  auto look = [](struct dl_phdr_info* object, size_t, void* data) -> int {
+    auto& search = *static_cast<Search*>(data);
+    const ElfW(Phdr)* frames = nullptr;
+    bool inside = false;
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      auto& segment = object->dlpi_phdr[i];
+      uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type == PT_GNU_EH_FRAME) frames = &segment;
+      if (segment.p_type != PT_LOAD || search.address < begin || search.address >= begin + segment.p_memsz) continue;
+      inside = true;
+      search.result->dlfo_map_start = reinterpret_cast<void*>(begin);
+      search.result->dlfo_map_end = reinterpret_cast<void*>(begin + segment.p_memsz);
+    }
+    if (!inside || !frames) return 0;
+    search.result->dlfo_flags = 0;
+    search.result->dlfo_link_map = nullptr;
+    search.result->dlfo_eh_frame = reinterpret_cast<void*>(object->dlpi_addr + frames->p_vaddr);
+    return 1;
+  };
+  return dl_iterate_phdr(look, &search) == 1 ? 0 : -1;
+}
+
+}  // extern "C"
+
+#endif

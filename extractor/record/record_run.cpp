@@ -1,0 +1,139 @@
+// See record_run.h. Every process of the application records into a folder of its own; the one that spent most time in
+// kernels is the recording, the others are kept inside it under processes/ and named.
+#include "extractor/record/record_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "core/base/file.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+struct ProcessRecording {
+  fs::path folder;
+  Capture capture;
+  double kernel_us = 0;
+};
+
+double kernel_time(const CaptureInfo& info) {
+  double total = 0;
+  for (auto& kernel : info.profile) total += kernel.total_us;
+  return total;
+}
+
+Status rename_folder(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  fs::rename(from, to, code);
+  if (code) return environment_error("cannot move " + from.string() + " to " + to.string() + ": " + code.message());
+  return done();
+}
+
+/// Puts `fresh` at `place`; what was there is kept as `place`.old.
+Status replace(const fs::path& fresh, const fs::path& place) {
+  std::error_code code;
+  fs::path old = place.string() + ".old";
+  if (fs::exists(place, code)) {
+    fs::remove_all(old, code);
+    if (code) return environment_error("cannot remove " + old.string() + ": " + code.message());
+    KERNELIFT_TRY(rename_folder(place, old));
+  }
+  return rename_folder(fresh, place);
+}
+
+/// A folder without a journal belongs to a process that never launched: nothing to read, and that is no damage.
+std::vector<ProcessRecording> read_recordings(const fs::path& folder, RecordOutcome& outcome) {
+  std::vector<ProcessRecording> recordings;
+  std::error_code code;
+  std::vector<fs::path> folders;
+  for (auto& entry : fs::directory_iterator(folder, code)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  for (auto& path : folders) {
+    outcome.runtime_seen = true;
+    if (!fs::exists(path / "instances.jsonl", code)) continue;
+    auto capture = Capture::open(path);
+    if (!capture.ok()) {
+      outcome.notes.push_back(capture.error().message);
+      continue;
+    }
+    for (auto& damage : capture->damage()) outcome.notes.push_back(damage);
+    double time = kernel_time(capture->info());
+    recordings.push_back({path, std::move(*capture), time});
+  }
+  return recordings;
+}
+
+}  // namespace
+
+uint64_t instance_bytes(const CapturedInstance& instance) {
+  uint64_t bytes = 0;
+  for (auto& region : instance.regions) bytes += region.before.size;
+  for (auto& variable : instance.variables) bytes += variable.before.size;
+  return bytes;
+}
+
+Result<RecordOutcome> record_application(const RecordRequest& request) {
+  std::error_code code;
+  if (request.command.empty()) return usage_error("nothing to run; give the application after --");
+  if (!fs::exists(request.library, code))
+    return environment_error("the recorder is missing: " + request.library.string() + "; install Kernelift again");
+  try {
+    std::regex check(request.config.kernel);
+  } catch (const std::regex_error& wrong) {
+    return usage_error("--kernel '" + request.config.kernel + "' is not a regular expression: " + wrong.what());
+  }
+  KERNELIFT_TRY(create_state_folder(request.state));
+  fs::path state = fs::absolute(request.state);
+  fs::path fresh = state / "capture.new";
+  fs::remove_all(fresh, code);
+  fs::create_directories(fresh, code);
+  if (code) return environment_error("cannot create " + fresh.string() + ": " + code.message() + "; choose a writable place with --state DIR");
+
+  RecordConfig config = request.config;
+  config.folder = fresh.string();
+  ProcessOptions options;
+  options.capture_output = false;
+  options.own_group = false;
+  options.environment = config.to_environment(fs::absolute(request.library).string());
+  std::vector<std::string> command = request.command;
+  if (request.application_to_stderr) {
+    // The shell only moves a descriptor and becomes the application.
+    command.insert(command.begin(), {"/bin/sh", "-c", "exec \"$@\" 1>&2", "kernelift-record"});
+    auto& program = request.command[0];
+    if (program.find('/') == std::string::npos ? !find_program(program) : access(program.c_str(), X_OK) != 0)
+      return environment_error("cannot start " + program + ": no such program");
+  }
+  RecordOutcome outcome;
+  KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
+
+  auto recordings = read_recordings(fresh, outcome);
+  if (!recordings.empty()) {
+    auto best = std::max_element(recordings.begin(), recordings.end(), [](auto& a, auto& b) {
+      bool empty_a = a.capture.instances().empty(), empty_b = b.capture.instances().empty();
+      return empty_a != empty_b ? empty_a : a.kernel_us < b.kernel_us;
+    });
+    outcome.info = best->capture.info();
+    outcome.instances = best->capture.instances();
+    outcome.stored_bytes = fs::file_size(best->folder / "blobs.klb", code);
+    fs::path place = request.config.profile_only ? state / "profile" : state / "capture";
+    if (request.config.profile_only || !outcome.instances.empty()) {
+      for (auto& other : recordings) {
+        if (&other == &*best) continue;
+        fs::create_directories(best->folder / "processes", code);
+        KERNELIFT_TRY(rename_folder(other.folder, best->folder / "processes" / other.folder.filename()));
+        outcome.notes.push_back("another process launched kernels too; its recording is " +
+                                (place / "processes" / other.folder.filename()).string());
+      }
+      KERNELIFT_TRY(replace(best->folder, place));
+      outcome.folder = place;
+    }
+  }
+  fs::remove_all(fresh, code);
+  return outcome;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,65 @@
+// The recorder inside the user's process: counts and times every launch, and keeps before- and after-images of a chosen
+// few. It owns no thread and no signal handler. Whatever goes wrong is noted in the capture, recording stops, and the
+// application goes on as if nobody had looked: nothing here prints, exits or lets an exception out.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/capture.h"
+#include "core/toolchain/record_hooks.h"
+#include "extractor/record/config.h"
+#include "extractor/record/instance_chooser.h"
+#include "extractor/record/profile.h"
+#include "extractor/record/reach.h"
+
+namespace kernelift {
+
+class Recorder {
+ public:
+  /// `view` outlives the recorder. Files are made at the first launch, in config.folder/process-<pid>.
+  Recorder(RecordConfig config, const kl_runtime_view& view);
+  /// EXPECTS: calls are serialised, and a launch's end follows its begin with no other launch between.
+  void launch_begin(const kl_record_launch& launch);
+  void launch_end(const kl_record_launch& launch, double seconds);
+  /// Writes the manifest of a run that ended by itself.
+  void finish();
+
+ private:
+  struct Kernel {
+    std::string key, mangled;
+    bool wanted = false;
+    LaunchProfile profile;
+    InstanceChooser chooser;
+    std::optional<LaunchTraits> traits;  ///< Of the launch in flight.
+  };
+
+  Kernel& kernel_of(const kl_record_launch& launch);
+  bool open_archive();
+  AllocationMap allocations() const;
+  bool capture_before(Kernel& kernel, const kl_record_launch& launch, const AllocationMap& allocations);
+  bool capture_after(double seconds);
+  void write_manifest(bool complete);
+  void stop(const std::string& why);
+  void omit(std::string what, std::string why);
+
+  RecordConfig config_;
+  const kl_runtime_view& view_;
+  std::optional<std::regex> pattern_;
+  std::string folder_;
+  std::unique_ptr<CaptureWriter> writer_;
+  bool stopped_ = false;  ///< No more images and no files; launches are still counted.
+  std::unordered_map<const kl_kernel*, std::unique_ptr<Kernel>> kernels_;
+  const kl_kernel* last_ = nullptr;
+  Kernel* last_kernel_ = nullptr;
+  std::optional<CapturedInstance> pending_;
+  std::vector<Omission> omissions_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now(), written_ = started_;
+  uint64_t launches_ = 0;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,108 @@
+#include "extractor/record/instance_chooser.h"
+
+#include <gmock/gmock.h>
+
+namespace kernelift {
+namespace {
+
+Geometry grid(uint32_t blocks) { return {{blocks, 1, 1}, {128, 1, 1}, 0, false}; }
+
+/// Feeds launches to a chooser and remembers which were captured.
+struct Feed {
+  explicit Feed(uint64_t slots, uint64_t skip = 0) : chooser(slots, skip) {}
+  void launch(uint32_t blocks, uint64_t scalars, double microseconds) {
+    LaunchTraits traits{grid(blocks), scalars};
+    bool wanted = chooser.wants(traits);
+    std::string id = std::to_string(count++);
+    if (wanted) chooser.captured(traits, id), captures.push_back(id);
+    chooser.note(traits, microseconds, wanted);
+  }
+  InstanceChooser chooser;
+  int count = 0;
+  std::vector<std::string> captures;
+};
+
+TEST(InstanceChooser, SpreadsInstancesOverALongRun) {
+  Feed feed(4);
+  for (int i = 0; i < 5000; ++i) feed.launch(64, 0, 10);
+  auto shares = feed.chooser.shares();
+  EXPECT_EQ(shares.size(), 4u);
+  EXPECT_TRUE(shares.contains("0")) << "the first launch stays";
+  EXPECT_TRUE(shares.contains("4096")) << "a late one is there";
+  EXPECT_LE(feed.captures.size(), 8u) << "captures are bounded however long the run";
+}
+
+TEST(InstanceChooser, LetsTheSkippedLaunchesPass) {
+  Feed feed(2, 100);
+  for (int i = 0; i < 150; ++i) feed.launch(64, 0, 10);
+  EXPECT_EQ(feed.captures.front(), "100");
+}
+
+TEST(InstanceChooser, GivesEveryGeometryAnInstance) {
+  Feed feed(3);
+  for (int i = 0; i < 100; ++i) feed.launch(64, 0, 10);  // Fills all slots.
+  for (int i = 0; i < 100; ++i) feed.launch(512, 0, 80);
+  std::set<uint32_t> seen;
+  for (auto& [id, share] : feed.chooser.shares()) seen.insert(std::stoi(id) < 100 ? 64 : 512);
+  EXPECT_EQ(seen.size(), 2u);
+}
+
+TEST(InstanceChooser, CapturesAnotherKindOfScalarArguments) {
+  Feed feed(4);
+  for (int i = 0; i < 9; ++i) feed.launch(64, 1, 10);
+  feed.launch(64, 2, 10);  // A mode flag changed.
+  EXPECT_THAT(feed.captures, ::testing::ElementsAre("0", "1", "8", "9"));
+}
+
+TEST(InstanceChooser, DoesNotChaseAScalarThatChangesWithEveryLaunch) {
+  Feed feed(4);
+  for (uint64_t i = 0; i < 500; ++i) feed.launch(64, i, 10);
+  EXPECT_LE(feed.captures.size(), 6u);
+  EXPECT_TRUE(feed.chooser.shares().size() == 4);
+}
+
+TEST(InstanceChooser, LooksForALaunchOfTheDurationThatTakesTheTime) {
+  Feed feed(4);
+  feed.launch(64, 0, 1);
+  feed.launch(64, 0, 1);
+  for (int i = 0; i < 5; ++i) feed.launch(64, 0, 100);
+  EXPECT_THAT(feed.captures, ::testing::Contains("3")) << "the launch after the first long one";
+}
+
+TEST(InstanceChooser, WeighsByTimeAndHoldsOutTheLeast) {
+  Feed feed(4);
+  for (int i = 0; i < 200; ++i) feed.launch(64, 0, 10), feed.launch(512, 0, 90);
+  double small = 0, large = 0;
+  int held_out = 0;
+  for (auto& [id, share] : feed.chooser.shares()) {
+    (std::stoi(id) % 2 ? large : small) += share.weight;
+    held_out += share.held_out;
+    if (share.held_out) EXPECT_EQ(share.weight, 0);
+    EXPECT_EQ(share.microseconds, std::stoi(id) % 2 ? 90 : 10);
+  }
+  EXPECT_EQ(held_out, 1);
+  EXPECT_NEAR(small, 0.1, 0.02);
+  EXPECT_NEAR(large, 0.9, 0.02);
+}
+
+TEST(InstanceChooser, AloneInstanceStandsForAllAndIsNotHeldOut) {
+  Feed feed(1);
+  for (int i = 0; i < 50; ++i) feed.launch(64, 0, i);
+  auto shares = feed.chooser.shares();
+  ASSERT_EQ(shares.size(), 1u);
+  EXPECT_EQ(shares.begin()->second.weight, 1);
+  EXPECT_FALSE(shares.begin()->second.held_out);
+}
+
+TEST(InstanceChooser, NamesInstancesThatMadeRoom) {
+  Feed feed(2);
+  for (int i = 0; i < 1000; ++i) feed.launch(64, 0, 10);
+  auto shares = feed.chooser.shares();
+  for (auto& id : feed.captures) {
+    bool gone = std::ranges::find(feed.chooser.superseded(), id) != feed.chooser.superseded().end();
+    EXPECT_NE(shares.contains(id), gone) << id;
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,220 @@
+// A whole recorded run: the real recorder library in a real process with a fake runtime.
+#include "extractor/record/record_run.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/file.h"
+#include "core/model/kernel_key.h"
+#include "extractor/record/hot_list.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class RecordRunTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-record-test"));
+
+  RecordRequest request(std::vector<std::string> arguments) {
+    RecordRequest request;
+    request.command = std::move(arguments);
+    request.command.insert(request.command.begin(), FAKE_APPLICATION);
+    request.state = scratch_.path() / ".kernelift";
+    request.library = RECORDER_LIBRARY;
+    request.application_to_stderr = true;
+    return request;
+  }
+};
+
+TEST_F(RecordRunTest, ProfilesEveryKernelAndKeepsInstancesOfEach) {
+  auto outcome = record_application(request({"run", "100"}));
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_TRUE(outcome->application.ok());
+  EXPECT_TRUE(outcome->info.complete);
+  ASSERT_EQ(outcome->info.profile.size(), 2u);
+  EXPECT_EQ(outcome->info.profile[0].key, canonical_key("_ZN3app5scaleEPfi"));
+  EXPECT_EQ(outcome->info.profile[0].count, 100u);
+  EXPECT_NEAR(outcome->info.profile[0].median_us, 10, 1e-6);
+  EXPECT_EQ(outcome->instances.size(), 8u) << "four of each kernel: launches 0, 1, 8 and 64";
+  EXPECT_EQ(outcome->folder, scratch_.path() / ".kernelift" / "capture");
+  auto capture = Capture::open(outcome->folder);
+  ASSERT_TRUE(capture.ok());
+  for (auto& instance : capture->instances()) {
+    if (instance.kernel != canonical_key("_ZN3app5scaleEPfi")) continue;
+    ASSERT_EQ(instance.regions.size(), 1u);
+    EXPECT_EQ(instance.regions[0].reached_from, "arg 0");
+    auto before = *capture->load(instance.regions[0].before), after = *capture->load(instance.regions[0].after);
+    float first, then;
+    std::memcpy(&first, before.data(), 4), std::memcpy(&then, after.data(), 4);
+    EXPECT_EQ(first, float(instance.launch_index));
+    EXPECT_EQ(then, first + 1);
+  }
+}
+
+TEST_F(RecordRunTest, WeightsAddUpToOneAndSomethingIsHeldOut) {
+  auto outcome = record_application(request({"run", "100"}));
+  ASSERT_TRUE(outcome.ok());
+  double weight = 0;
+  int held_out = 0;
+  for (auto& instance : outcome->instances)
+    if (instance.kernel == "shift(float*)") weight += instance.weight, held_out += instance.held_out;
+  EXPECT_NEAR(weight, 1, 1e-9);
+  EXPECT_EQ(held_out, 1);
+}
+
+TEST_F(RecordRunTest, CapturesOnlyWhatTheExpressionFinds) {
+  auto wanted = request({"run"});
+  wanted.config.kernel = "^app::";
+  wanted.config.skip = 5;
+  wanted.config.instances = 1;
+  auto outcome = record_application(wanted);
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_EQ(outcome->instances.size(), 1u);
+  EXPECT_EQ(outcome->instances[0].launch_index, 5u);
+  EXPECT_EQ(outcome->info.profile.size(), 2u) << "the profile is of all kernels";
+}
+
+TEST_F(RecordRunTest, KeepsAnEarlierCaptureWhenNothingMatches) {
+  ASSERT_TRUE(record_application(request({"run"})).ok());
+  auto unmatched = request({"run"});
+  unmatched.config.kernel = "no_such_kernel";
+  auto outcome = record_application(unmatched);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->folder.empty());
+  EXPECT_TRUE(outcome->runtime_seen);
+  EXPECT_EQ(outcome->info.profile.size(), 2u) << "what was seen can be listed";
+  auto kept = Capture::open(scratch_.path() / ".kernelift" / "capture");
+  ASSERT_TRUE(kept.ok());
+  EXPECT_FALSE(kept->instances().empty());
+  EXPECT_FALSE(fs::exists(scratch_.path() / ".kernelift" / "capture.new"));
+}
+
+TEST_F(RecordRunTest, KeepsThePreviousCaptureBesideTheNewOne) {
+  ASSERT_TRUE(record_application(request({"run"})).ok());
+  ASSERT_TRUE(record_application(request({"run", "100"})).ok());
+  ASSERT_TRUE(record_application(request({"run", "100"})).ok());
+  EXPECT_TRUE(Capture::open(scratch_.path() / ".kernelift" / "capture.old").ok());
+}
+
+TEST_F(RecordRunTest, AProfileDoesNotDisplaceACapture) {
+  ASSERT_TRUE(record_application(request({"run"})).ok());
+  auto profile = request({"run", "100"});
+  profile.config.profile_only = true;
+  auto outcome = record_application(profile);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->folder.filename(), "profile");
+  EXPECT_TRUE(outcome->instances.empty());
+  EXPECT_FALSE(Capture::open(scratch_.path() / ".kernelift" / "capture")->instances().empty());
+}
+
+TEST_F(RecordRunTest, KeepsWhatACrashedOrKilledApplicationHadFinished) {
+  for (auto mode : {"crash", "killed"}) {
+    auto outcome = record_application(request({mode}));
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_FALSE(outcome->application.ok());
+    EXPECT_FALSE(outcome->info.complete);
+    EXPECT_GE(outcome->instances.size(), 5u) << mode;
+    auto capture = Capture::open(outcome->folder);
+    ASSERT_TRUE(capture.ok());
+    for (auto& instance : capture->instances())
+      for (auto& region : instance.regions) EXPECT_TRUE(capture->load(region.after).ok());
+    EXPECT_GE(outcome->info.profile.size(), 1u);
+  }
+}
+
+TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
+  auto idle = record_application(request({"idle"}));
+  ASSERT_TRUE(idle.ok());
+  EXPECT_TRUE(idle->runtime_seen);
+  EXPECT_TRUE(idle->info.profile.empty());
+  auto stranger = record_application(request({"stranger"}));
+  ASSERT_TRUE(stranger.ok());
+  EXPECT_FALSE(stranger->runtime_seen);
+}
+
+TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {
+  auto outcome = record_application(request({"fork"}));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->info.profile.at(0).count, 20u) << "the parent's launches only";
+  ASSERT_EQ(outcome->notes.size(), 1u);
+  EXPECT_THAT(outcome->notes[0], HasSubstr("another process"));
+  int others = 0;
+  for (auto& entry : fs::directory_iterator(outcome->folder / "processes")) {
+    auto child = Capture::open(entry.path());
+    ASSERT_TRUE(child.ok()) << child.error().message;
+    EXPECT_EQ(child->info().profile.at(0).count, 3u);
+    ++others;
+  }
+  EXPECT_EQ(others, 1);
+}
+
+TEST_F(RecordRunTest, PassesTheExitCodeOn) {
+  auto outcome = record_application(request({"fail"}));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->application.exit_code, 7);
+  EXPECT_FALSE(outcome->folder.empty());
+}
+
+TEST_F(RecordRunTest, RefusesABadExpressionAndAMissingProgram) {
+  auto bad = request({"run"});
+  bad.config.kernel = "(";
+  auto outcome = record_application(bad);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().exit, Exit::Usage);
+  for (bool to_stderr : {false, true}) {
+    auto missing = request({});
+    missing.command = {"./no-such-program"};
+    missing.application_to_stderr = to_stderr;
+    outcome = record_application(missing);
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_THAT(outcome.error().message, HasSubstr("no-such-program"));
+  }
+}
+
+TEST_F(RecordRunTest, LeavesOutALaunchThatIsTooLargeAndSaysSo) {
+  auto small = request({"run"});
+  small.config.instance_bytes = 1000;
+  auto outcome = record_application(small);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->instances.empty());
+  ASSERT_FALSE(outcome->info.omissions.empty());
+  EXPECT_THAT(outcome->info.omissions[0].why, HasSubstr("arg 0"));
+}
+
+TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
+  auto nm = find_program("nm");
+  if (!nm) GTEST_SKIP() << "nm is not installed (binutils)";
+  auto listed = run_process({nm->string(), "-D", RECORDER_LIBRARY});
+  ASSERT_TRUE(listed.ok() && listed->ok());
+  std::istringstream lines(listed->out);
+  std::string line;
+  int exported = 0;
+  while (std::getline(lines, line)) {
+    if (line.find(" U ") == std::string::npos && line.find(" w ") == std::string::npos) {
+      ++exported;
+      EXPECT_THAT(line, HasSubstr("kernelift_recorder_attach"));
+    }
+    if (size_t at = line.find("@GLIBC_2."); at != std::string::npos) EXPECT_LE(std::atoi(line.c_str() + at + 9), 28) << line;
+    for (auto forbidden : {" exit", " abort_msg", " printf", " puts", "llvm"})
+      EXPECT_EQ(line.find(std::string(" U") + forbidden + "@"), std::string::npos) << line;
+  }
+  EXPECT_EQ(exported, 1);
+}
+
+TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
+  std::vector<KernelProfile> profile;
+  for (int i = 0; i < 5; ++i) profile.push_back({"k" + std::to_string(i), "", 10, 1000.0 / (i + 1), 1, 2, 3, {}});
+  auto text = hot_list(profile, 3);
+  EXPECT_THAT(text, HasSubstr(" 43.8%    1.00 ms        10     2.0 us     1.0 us     3.0 us  k0\n"));
+  EXPECT_THAT(text, HasSubstr("in 2 more kernels"));
+  EXPECT_EQ(size_text(1536), "1.5 KiB");
+  EXPECT_EQ(duration_text(0.25), "250 ns");
+}
+
+}  // namespace
+}  // namespace kernelift
