@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/model/expression.h"
 
@@ -36,6 +37,7 @@ struct ScannedKernel {
   SourceRange definition;           ///< From the first token (template<…> included) to the closing brace.
   std::vector<ScannedParameter> parameters;
   bool is_template = false;
+  bool through_macro = false;       ///< A macro writes the definition: `definition` is the macro's use, and text in it is not C++.
   int max_threads = 0, min_blocks = 0;  ///< __launch_bounds__, 0 if absent.
   std::vector<std::string> uses;    ///< Features: "shared", "dynamic-shared", "atomics", "shuffle", "cooperative-groups"…
 };
@@ -66,6 +68,7 @@ struct ScannedUnit {
   std::string file, folder;         ///< Main file; folder the command runs in.
   std::vector<std::string> command; ///< As in the compile database, response files expanded.
   std::vector<std::string> problems;///< What could not be parsed; empty if all was.
+  std::string headers = "lean";     ///< The headers it parsed best with: lean (ours) | toolkit.
 };
 
 struct ScanIndex {
@@ -81,5 +84,8 @@ struct ScanIndex {
   /// Kernels matching a user's word (id, key, or partial name); ambiguity is the caller's to report.
   std::vector<const ScannedKernel*> find(const std::string& word) const;
 };
+
+Json to_json(const ScanIndex&);
+Result<ScanIndex> scan_index_from_json(const Json&, const std::string& where);
 
 }  // namespace kernelift

@@ -1,0 +1,297 @@
+// A recursive reading of clang expressions. Every text is parsed by core's Expression before it is believed, which also
+// takes away the parentheses that recursion adds; what Expression cannot express becomes empty.
+#include "extractor/scan/geometry_text.h"
+
+#include <array>
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "core/model/expression.h"
+
+namespace kernelift {
+
+using namespace clang;
+
+namespace {
+
+// Deep enough for helpers calling helpers; a bound against recursion through cyclic initialisers.
+constexpr int kMaxDepth = 24;
+
+const Expr* bare(const Expr* e) {
+  for (;;) {
+    const Expr* before = e;
+    e = e->IgnoreParenImpCasts();
+    if (auto* cleanups = llvm::dyn_cast<ExprWithCleanups>(e)) e = cleanups->getSubExpr();
+    if (auto* temporary = llvm::dyn_cast<MaterializeTemporaryExpr>(e)) e = temporary->getSubExpr();
+    if (auto* bind = llvm::dyn_cast<CXXBindTemporaryExpr>(e)) e = bind->getSubExpr();
+    if (auto* constant = llvm::dyn_cast<ConstantExpr>(e)) e = constant->getSubExpr();
+    if (auto* argument = llvm::dyn_cast<CXXDefaultArgExpr>(e)) e = argument->getExpr();
+    if (auto* substituted = llvm::dyn_cast<SubstNonTypeTemplateParmExpr>(e)) e = substituted->getReplacement();
+    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType() &&
+                                                          cast->getSubExpr()->getType()->isIntegralOrEnumerationType())
+      e = cast->getSubExpr();
+    if (e == before) return e;
+  }
+}
+
+bool is_dim3(QualType type) {
+  auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record && record->getIdentifier() && (record->getName() == "dim3" || record->getName() == "uint3");
+}
+
+/// Through casts of any type: what a float quotient divides.
+const Expr* through_casts(const Expr* e) {
+  for (;;) {
+    const Expr* before = e;
+    e = bare(e);
+    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e)) e = cast->getSubExpr();
+    if (e == before) return e;
+  }
+}
+
+int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ? 1 : member == "z" ? 2 : -1; }
+
+}  // namespace
+
+/// Who changes which variable in the launching function.
+struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignments> {
+  std::map<const VarDecl*, int> changed;
+  std::map<const VarDecl*, std::array<std::vector<const Expr*>, 3>> members;  ///< grid.x = e
+
+  void change(const Expr* target) {
+    target = target->IgnoreParenImpCasts();
+    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target))
+      if (auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) ++changed[variable->getCanonicalDecl()];
+    if (auto* member = llvm::dyn_cast<MemberExpr>(target)) change(member->getBase());
+    if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) change(element->getBase());
+  }
+  bool VisitBinaryOperator(BinaryOperator* op) {
+    if (!op->isAssignmentOp()) return true;
+    auto* member = llvm::dyn_cast<MemberExpr>(op->getLHS()->IgnoreParenImpCasts());
+    auto* base = member ? llvm::dyn_cast<DeclRefExpr>(member->getBase()->IgnoreParenImpCasts()) : nullptr;
+    auto* variable = base ? llvm::dyn_cast<VarDecl>(base->getDecl()) : nullptr;
+    int axis = variable && is_dim3(variable->getType()) && member->getMemberDecl()->getIdentifier()
+                   ? axis_of(member->getMemberDecl()->getName()) : -1;
+    if (axis >= 0 && op->getOpcode() == BO_Assign)
+      members[variable->getCanonicalDecl()][axis].push_back(op->getRHS());
+    else
+      change(op->getLHS());
+    return true;
+  }
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
+    if (call->isAssignmentOp() && call->getNumArgs() > 0) change(call->getArg(0));
+    return true;
+  }
+  bool VisitUnaryOperator(UnaryOperator* op) {
+    if (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf) change(op->getSubExpr());
+    return true;
+  }
+  bool VisitCallExpr(CallExpr* call) {
+    auto* callee = call->getDirectCallee();
+    for (unsigned i = 0; callee && i < std::min(call->getNumArgs(), callee->getNumParams()); ++i) {
+      auto type = callee->getParamDecl(i)->getType();
+      if (type->isLValueReferenceType() && !type->getPointeeType().isConstQualified()) change(call->getArg(i));
+    }
+    return true;
+  }
+};
+
+GeometryReader::GeometryReader(const ParsedUnit& unit, const FunctionDecl* function)
+    : unit_(unit), assignments_(std::make_unique<Assignments>()) {
+  if (function && function->getBody()) assignments_->TraverseStmt(function->getBody());
+}
+GeometryReader::~GeometryReader() = default;
+
+GeometryUse GeometryReader::integer(const Expr* expression) {
+  GeometryUse use;
+  if (!expression) return use;
+  auto parsed = Expression::parse(read(expression, use, {}, 0));
+  if (parsed.ok()) use.text[0] = parsed->text();
+  return use;
+}
+
+GeometryUse GeometryReader::dim3(const Expr* expression) {
+  GeometryUse use;
+  if (!expression || !read_dim3(expression, use, 0)) return use;
+  for (auto& text : use.text) {
+    auto parsed = Expression::parse(text);
+    text = !text.empty() && parsed.ok() ? parsed->text() : "";
+  }
+  return use;
+}
+
+bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
+  if (depth > kMaxDepth) return false;
+  e = bare(e);
+  if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
+  if (auto* cast = llvm::dyn_cast<CStyleCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
+  if (e->getType()->isIntegralOrEnumerationType()) {
+    use.text[0] = read(e, use, {}, depth + 1);
+    use.text[1] = use.text[2] = "1";
+    return true;
+  }
+  if (auto* construct = llvm::dyn_cast<CXXConstructExpr>(e)) {
+    if (construct->getNumArgs() == 1 && is_dim3(construct->getArg(0)->getType())) return read_dim3(construct->getArg(0), use, depth + 1);
+    if (!is_dim3(construct->getType())) return false;
+    for (unsigned i = 0; i < 3; ++i) {
+      bool defaulted = i >= construct->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(construct->getArg(i));
+      use.text[i] = defaulted ? "1" : read(construct->getArg(i), use, {}, depth + 1);
+    }
+    return true;
+  }
+  if (auto* list = llvm::dyn_cast<InitListExpr>(e)) {
+    if (list->getNumInits() == 1 && is_dim3(list->getInit(0)->getType())) return read_dim3(list->getInit(0), use, depth + 1);
+    for (unsigned i = 0; i < 3; ++i) use.text[i] = i < list->getNumInits() ? read(list->getInit(i), use, {}, depth + 1) : "1";
+    return true;
+  }
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
+  auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+  if (!variable || !is_dim3(variable->getType()) || assignments_->changed.count(variable->getCanonicalDecl())) return false;
+  bool known = variable->getInit() && read_dim3(variable->getInit(), use, depth + 1);
+  auto members = assignments_->members.find(variable->getCanonicalDecl());
+  if (members == assignments_->members.end()) return known;
+  for (int i = 0; i < 3; ++i) {
+    auto& values = members->second[i];
+    if (!values.empty()) use.text[i] = values.size() == 1 ? read(values.front(), use, {}, depth + 1) : "";
+  }
+  return true;
+}
+
+std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) const {
+  auto spelled = std::to_string(llvm::cast<IntegerLiteral>(literal)->getValue().getLimitedValue());
+  SourceLocation at = literal->getBeginLoc();
+  while (at.isMacroID() && unit_.sources.isMacroArgExpansion(at)) at = unit_.sources.getImmediateSpellingLoc(at);
+  if (!at.isMacroID()) return spelled;
+  std::string name = Lexer::getImmediateMacroName(at, unit_.sources, unit_.context.getLangOpts()).str();
+  SourceLocation body = unit_.sources.getSpellingLoc(at);
+  for (auto& definition : unit_.record.definitions) {
+    auto* macro = definition.macro;
+    if (definition.name != name || macro->isFunctionLike() || macro->tokens_empty()) continue;
+    size_t values = 0;
+    bool here = false;
+    for (auto& token : macro->tokens()) {
+      if (token.isOneOf(tok::l_paren, tok::r_paren)) continue;
+      ++values;
+      here |= token.getLocation() == body;
+    }
+    if (values != 1 || !here) continue;
+    use.macros.insert(macro);
+    return name;
+  }
+  return spelled;
+}
+
+std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
+  if (depth > kMaxDepth) return "";
+  e = bare(e);
+  if (llvm::isa<IntegerLiteral>(e)) return literal_name(e, use);
+  if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
+    if (op->isAssignmentOp() || op->getOpcode() == BO_Comma || !op->getType()->isIntegralOrEnumerationType()) return "";
+    std::string left = read(op->getLHS(), use, substitution, depth + 1), right = read(op->getRHS(), use, substitution, depth + 1);
+    if (left.empty() || right.empty()) return "";
+    return "((" + left + ") " + op->getOpcodeStr().str() + " (" + right + "))";
+  }
+  if (auto* op = llvm::dyn_cast<UnaryOperator>(e)) {
+    if (op->getOpcode() != UO_Minus && op->getOpcode() != UO_Plus && op->getOpcode() != UO_LNot && op->getOpcode() != UO_Not) return "";
+    std::string operand = read(op->getSubExpr(), use, substitution, depth + 1);
+    return operand.empty() ? "" : "(" + UnaryOperator::getOpcodeStr(op->getOpcode()).str() + "(" + operand + "))";
+  }
+  if (auto* op = llvm::dyn_cast<ConditionalOperator>(e)) {
+    std::string condition = read(op->getCond(), use, substitution, depth + 1), then = read(op->getTrueExpr(), use, substitution, depth + 1),
+                otherwise = read(op->getFalseExpr(), use, substitution, depth + 1);
+    if (condition.empty() || then.empty() || otherwise.empty()) return "";
+    return "((" + condition + ") ? (" + then + ") : (" + otherwise + "))";
+  }
+  if (auto* construct = llvm::dyn_cast<InitListExpr>(e); construct && construct->getNumInits() == 1 && !construct->getType()->isRecordType())
+    return read(construct->getInit(0), use, substitution, depth + 1);
+  if (llvm::isa<UnaryExprOrTypeTraitExpr>(e)) {
+    auto value = e->isValueDependent() ? std::nullopt : e->getIntegerConstantExpr(unit_.context);
+    return value ? std::to_string(value->getExtValue()) : "";
+  }
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
+    if (auto given = substitution.find(reference->getDecl()); given != substitution.end()) return given->second;
+    if (auto* constant = llvm::dyn_cast<EnumConstantDecl>(reference->getDecl())) {
+      use.enumerators.insert(constant);
+      return constant->getQualifiedNameAsString();
+    }
+    if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl())) return parameter->getNameAsString();
+    auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    return variable && variable->getType()->isIntegralOrEnumerationType() ? read_variable(variable, use, substitution, depth) : "";
+  }
+  if (auto* member = llvm::dyn_cast<MemberExpr>(e)) {
+    if (!member->getType()->isIntegralOrEnumerationType() || !member->getMemberDecl()->getIdentifier()) return "";
+    std::string name = member->getMemberDecl()->getNameAsString();
+    auto* base = bare(member->getBase());
+    if (int axis = axis_of(name); axis >= 0 && is_dim3(base->getType())) {
+      GeometryUse inner;
+      if (read_dim3(base, inner, depth + 1) && !inner.text[axis].empty()) {
+        use.macros.insert(inner.macros.begin(), inner.macros.end());
+        use.constants.insert(inner.constants.begin(), inner.constants.end());
+        return inner.text[axis];
+      }
+    }
+    if (llvm::isa<CXXThisExpr>(base)) return name;
+    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(base); reference && !reference->getType()->isDependentType())
+      return reference->getDecl()->getNameAsString() + "." + name;
+    return "";
+  }
+  return read_call(e, use, substitution, depth);
+}
+
+std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth) {
+  const VarDecl* initialised = nullptr;
+  const Expr* init = variable->getAnyInitializer(initialised);
+  bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) && !init->isValueDependent() &&
+                  init->getIntegerConstantExpr(unit_.context).has_value();
+  if (constant) {
+    // Named when its own value is spelled by a literal; a constant made of others is followed to them.
+    std::string value = read(init, use, {}, depth + 1);
+    bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (!literal && !value.empty()) return value;
+    use.constants.insert(initialised);
+    return variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString();
+  }
+  bool followable = init && variable->isLocalVarDecl() && !variable->isStaticLocal() &&
+                    !assignments_->changed.count(variable->getCanonicalDecl());
+  if (followable)
+    if (std::string text = read(init, use, substitution, depth + 1); !text.empty()) return text;
+  return variable->getNameAsString();
+}
+
+std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
+  // (int)ceil((float)n / block): the integer is ceil_div(n, block).
+  if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType()) e = bare(cast->getSubExpr());
+  auto* call = llvm::dyn_cast<CallExpr>(e);
+  auto* callee = call ? call->getDirectCallee() : nullptr;
+  if (!callee || !callee->getIdentifier()) return "";
+  auto name = callee->getName();
+  if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
+    auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(call->getArg(0)));
+    if (!quotient || quotient->getOpcode() != BO_Div || quotient->getType()->isIntegralOrEnumerationType()) return "";
+    auto *above = through_casts(quotient->getLHS()), *below = through_casts(quotient->getRHS());
+    if (!above->getType()->isIntegralOrEnumerationType() || !below->getType()->isIntegralOrEnumerationType()) return "";
+    std::string a = read(above, use, substitution, depth + 1), b = read(below, use, substitution, depth + 1);
+    return a.empty() || b.empty() ? "" : "ceil_div(" + a + ", " + b + ")";
+  }
+  if (!call->getType()->isIntegralOrEnumerationType()) return "";
+  Substitution arguments;
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < call->getNumArgs(); ++i) {
+    std::string text = read(call->getArg(i), use, substitution, depth + 1);
+    if (text.empty()) return "";
+    texts.push_back("(" + text + ")");
+  }
+  if ((name == "min" || name == "max") && texts.size() == 2) return name.str() + "(" + texts[0] + ", " + texts[1] + ")";
+  // A helper of one return statement is read in its caller's terms.
+  const FunctionDecl* definition = nullptr;
+  if (!callee->isDefined(definition) || definition->getNumParams() != texts.size() || llvm::isa<CXXMethodDecl>(definition)) return "";
+  auto* body = llvm::dyn_cast_or_null<CompoundStmt>(definition->getBody());
+  if (!body || body->size() != 1) return "";
+  auto* answer = llvm::dyn_cast<ReturnStmt>(body->body_front());
+  if (!answer || !answer->getRetValue()) return "";
+  for (unsigned i = 0; i < texts.size(); ++i) arguments[definition->getParamDecl(i)] = texts[i];
+  return read(answer->getRetValue(), use, arguments, depth + 1);
+}
+
+}  // namespace kernelift

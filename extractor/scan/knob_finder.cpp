@@ -1,0 +1,133 @@
+// One pass over the closures (what feeds the device text) and one over the launches (what feeds the geometry); the two
+// meet in a map from the place where the value is spelled.
+#include "extractor/scan/knob_finder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/Lex/MacroInfo.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+/// Integer constants declared inside bodies.
+class LocalConstants : public RecursiveASTVisitor<LocalConstants> {
+ public:
+  bool VisitVarDecl(VarDecl* variable) {
+    if (variable->isLocalVarDecl()) all.push_back(variable);
+    return true;
+  }
+  std::vector<const VarDecl*> all;
+};
+
+class KnobTable {
+ public:
+  explicit KnobTable(const ParsedUnit& unit) : unit_(unit) {
+    for (auto& definition : unit.record.definitions) names_[definition.macro] = definition.name;
+  }
+
+  void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
+    auto name = names_.find(macro);
+    if (name == names_.end() || macro->isFunctionLike() || macro->tokens_empty()) return;
+    const Token* literal = nullptr;
+    for (auto& token : macro->tokens()) {
+      if (token.isOneOf(tok::l_paren, tok::r_paren)) continue;
+      if (literal || token.isNot(tok::numeric_constant)) return;
+      literal = &token;
+    }
+    if (!literal) return;
+    auto text = unit_.preprocessor.getSpelling(*literal);
+    auto value = integer(text);
+    if (!value) return;
+    Knob knob;
+    knob.name = name->second, knob.value = *value, knob.is_macro = true;
+    if (unit_.is_user(literal->getLocation())) {
+      auto at = unit_.place(literal->getLocation());
+      knob.value_range = unit_.range(at.file, at.offset, at.offset + literal->getLength());
+    } else if (!unit_.path(unit_.place(literal->getLocation()).file).empty()) {
+      return;  // A system header's constant. What has no file was given on the command line, and is the user's.
+    }
+    add(std::move(knob), kernel, geometry);
+  }
+
+  void constant(const VarDecl* variable, const std::string& kernel, bool geometry) {
+    bool fixed = variable->isConstexpr() || variable->getType().isConstQualified();
+    if (!fixed || !variable->getType()->isIntegerType() || variable->getType()->isBooleanType()) return;
+    const Expr* init = variable->getAnyInitializer();
+    if (!init || variable->hasAttr<CUDASharedAttr>()) return;
+    literal(variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString(), init, kernel, geometry);
+  }
+
+  void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
+    if (constant->getInitExpr()) literal(constant->getQualifiedNameAsString(), constant->getInitExpr(), kernel, geometry);
+  }
+
+  std::vector<Knob> take() {
+    std::vector<Knob> all;
+    for (auto& [place, knob] : knobs_) all.push_back(std::move(knob));
+    return all;
+  }
+
+ private:
+  static std::optional<int64_t> integer(const std::string& spelling) {
+    auto parsed = Expression::parse(spelling);
+    if (!parsed.ok()) return std::nullopt;
+    auto value = parsed->evaluate({});
+    return value.ok() ? std::optional(*value) : std::nullopt;
+  }
+  void literal(const std::string& name, const Expr* init, const std::string& kernel, bool geometry) {
+    init = init->IgnoreParenImpCasts();
+    if (auto* constant = llvm::dyn_cast<ConstantExpr>(init)) init = constant->getSubExpr()->IgnoreParenImpCasts();
+    if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1) init = list->getInit(0)->IgnoreParenImpCasts();
+    auto* number = llvm::dyn_cast<IntegerLiteral>(init);
+    if (!number || number->getBeginLoc().isMacroID() || !unit_.is_user(number->getBeginLoc())) return;
+    auto extent = unit_.extent(number->getSourceRange());
+    if (!extent || !number->getValue().isIntN(63)) return;
+    Knob knob;
+    knob.name = name, knob.value = static_cast<int64_t>(number->getValue().getZExtValue());
+    knob.value_range = unit_.range(extent->first.file, extent->first.offset, extent->second);
+    add(std::move(knob), kernel, geometry);
+  }
+  void add(Knob knob, const std::string& kernel, bool geometry) {
+    auto key = std::tuple(knob.value_range.file, knob.value_range.begin, knob.name);
+    auto& entry = knobs_.try_emplace(key, std::move(knob)).first->second;
+    (geometry ? entry.in_geometry : entry.in_kernel) = true;
+    if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end()) entry.kernels.push_back(kernel);
+  }
+
+  const ParsedUnit& unit_;
+  std::map<const MacroInfo*, std::string> names_;
+  std::map<std::tuple<std::string, uint64_t, std::string>, Knob> knobs_;
+};
+
+}  // namespace
+
+std::vector<Knob> find_knobs(const ParsedUnit& unit, const std::vector<FoundKernel>& kernels, const std::vector<KernelClosure>& closures,
+                             const std::vector<FoundLaunch>& launches,
+                             const std::function<std::string(const FunctionDecl*)>& label) {
+  KnobTable table(unit);
+  for (auto& [index, closure] : closures) {
+    std::string kernel = label(kernels[index].function);
+    for (auto* macro : closure.macros) table.macro(macro, kernel, false);
+    for (auto* variable : closure.variables) table.constant(variable, kernel, false);
+    for (auto* constant : closure.enumerators) table.enumerator(constant, kernel, false);
+    LocalConstants local;
+    for (auto* function : closure.functions)
+      if (unit.is_user(function->getLocation()) && function->getBody()) local.TraverseStmt(function->getBody());
+    for (auto* variable : local.all) table.constant(variable, kernel, false);
+  }
+  for (auto& launch : launches)
+    for (auto* function : launch.kernels) {
+      std::string kernel = label(function);
+      for (auto* macro : launch.macros) table.macro(macro, kernel, true);
+      for (auto* variable : launch.constants) table.constant(variable, kernel, true);
+      for (auto* constant : launch.enumerators) table.enumerator(llvm::cast<EnumConstantDecl>(constant), kernel, true);
+    }
+  return table.take();
+}
+
+}  // namespace kernelift

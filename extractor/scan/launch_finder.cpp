@@ -1,0 +1,184 @@
+// Host bodies are walked in every instance: only an instance of a launching template knows which kernel it launches.
+// Where two instances disagree about the geometry, the geometry is not an expression of the source, and says nothing.
+#include "extractor/scan/launch_finder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+/// Every __global__ function named in an expression, through local pointers to kernels.
+class KernelNames : public RecursiveASTVisitor<KernelNames> {
+ public:
+  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+    if (auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl()); function && function->hasAttr<CUDAGlobalAttr>())
+      names.push_back(function);
+    auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (variable && variable->getInit() && seen_.insert(variable).second) TraverseStmt(const_cast<Expr*>(variable->getInit()));
+    return true;
+  }
+  std::vector<const FunctionDecl*> names;
+
+ private:
+  std::set<const VarDecl*> seen_;
+};
+
+class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
+ public:
+  explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit) {}
+  bool shouldVisitTemplateInstantiations() const { return true; }
+
+  bool TraverseStmt(Stmt* statement) {
+    // Bodies are walked from VisitFunctionDecl, which knows whose they are.
+    return !inside_ || RecursiveASTVisitor::TraverseStmt(statement);
+  }
+  bool VisitFunctionDecl(FunctionDecl* function) {
+    if (!function->doesThisDeclarationHaveABody() || inside_ || !function->getBody()) return true;
+    GeometryReader geometry(unit_, function);
+    geometry_ = &geometry, function_ = function, inside_ = true;
+    TraverseStmt(function->getBody());
+    inside_ = false;
+    return true;
+  }
+  bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr* call) {
+    auto* config = call->getConfig();
+    if (!config) return true;
+    FoundLaunch found;
+    found.kernels = kernels_in(call->getCallee());
+    read_geometry(found, argument(config, 0), argument(config, 1), argument(config, 2));
+    for (auto* one : call->arguments()) found.site.argument_text.push_back(text_of(one));
+    finish(found, call, spelled_by_user_macro(config->getBeginLoc()));
+    return true;
+  }
+  bool VisitCallExpr(CallExpr* call) {
+    auto* callee = call->getDirectCallee();
+    if (!callee || !callee->getIdentifier() || llvm::isa<CUDAKernelCallExpr>(call)) return true;
+    auto name = callee->getName();
+    bool plain = name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel" || name == "hipLaunchKernel" ||
+                 name == "hipLaunchCooperativeKernel";
+    bool extended = name == "cudaLaunchKernelEx" || name == "cudaLaunchKernelExC";
+    if (plain && call->getNumArgs() >= 5) {
+      FoundLaunch found;
+      found.kernels = kernels_in(call->getArg(0));
+      read_geometry(found, call->getArg(1), call->getArg(2), argument(call, 4));
+      read_argument_array(found, call->getArg(3));
+      finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
+    } else if (extended && call->getNumArgs() >= 2) {
+      FoundLaunch found;
+      found.kernels = kernels_in(call->getArg(1));
+      for (unsigned i = 2; i < call->getNumArgs(); ++i) found.site.argument_text.push_back(text_of(call->getArg(i)));
+      finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
+    }
+    return true;
+  }
+
+  std::map<std::pair<std::string, uint64_t>, FoundLaunch> sites;
+
+ private:
+  static const Expr* argument(const CallExpr* call, unsigned index) {
+    if (index >= call->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(call->getArg(index))) return nullptr;
+    return call->getArg(index);
+  }
+  static std::vector<const FunctionDecl*> kernels_in(const Expr* e) {
+    KernelNames names;
+    names.TraverseStmt(const_cast<Expr*>(e));
+    std::sort(names.names.begin(), names.names.end());
+    names.names.erase(std::unique(names.names.begin(), names.names.end()), names.names.end());
+    return names.names;
+  }
+
+  /// A macro of the application writes the launch; a library's (hipLaunchKernelGGL) only passes on what the user spelled.
+  bool spelled_by_user_macro(SourceLocation at) const {
+    while (at.isMacroID() && unit_.sources.isMacroArgExpansion(at)) at = unit_.sources.getImmediateSpellingLoc(at);
+    return at.isMacroID() && unit_.is_user(unit_.sources.getSpellingLoc(at));
+  }
+  CharSourceRange file_range(const Expr* e) const {
+    return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources, unit_.context.getLangOpts());
+  }
+  kernelift::SourceRange range_of(const Expr* e) const {
+    if (!e) return {};
+    auto range = file_range(e);
+    if (range.isInvalid()) return {};
+    auto [file, begin] = unit_.sources.getDecomposedLoc(range.getBegin());
+    return unit_.range(file, begin, unit_.sources.getFileOffset(range.getEnd()));
+  }
+  std::string text_of(const Expr* e) const { return Lexer::getSourceText(file_range(e), unit_.sources, unit_.context.getLangOpts()).str(); }
+
+  void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
+    auto keep = [&](GeometryUse use, std::string (&into)[3]) {
+      for (int i = 0; i < 3; ++i) into[i] = use.text[i];
+      found.macros.insert(use.macros.begin(), use.macros.end());
+      found.constants.insert(use.constants.begin(), use.constants.end());
+      found.enumerators.insert(use.enumerators.begin(), use.enumerators.end());
+    };
+    auto& site = found.site;
+    if (grid && !grid->isTypeDependent()) keep(geometry_->dim3(grid), site.grid);
+    if (block && !block->isTypeDependent()) keep(geometry_->dim3(block), site.block);
+    std::string bytes[3];
+    if (shared && !shared->isTypeDependent()) keep(geometry_->integer(shared), bytes);
+    site.shared = shared ? bytes[0] : "0";
+    site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
+  }
+  /// `void* args[] = {&a, &b}` names the arguments.
+  void read_argument_array(FoundLaunch& found, const Expr* e) {
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenCasts());
+    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    auto* list = variable && variable->getInit() ? llvm::dyn_cast<InitListExpr>(variable->getInit()) : nullptr;
+    if (!list) return;
+    for (auto* one : list->inits()) {
+      auto* address = llvm::dyn_cast<UnaryOperator>(one->IgnoreParenCasts());
+      found.site.argument_text.push_back(address && address->getOpcode() == UO_AddrOf ? text_of(address->getSubExpr()) : "");
+    }
+  }
+
+  void finish(FoundLaunch& found, const Expr* call, bool through_macro) {
+    auto extent = unit_.extent(call->getSourceRange());
+    if (!extent || !unit_.is_user(extent->first.file)) return;
+    auto& site = found.site;
+    site.range = unit_.range(extent->first.file, extent->first.offset, extent->second);
+    site.enclosing = function_->getQualifiedNameAsString();
+    site.through_macro = through_macro;
+    auto [at, fresh] = sites.try_emplace({site.range.file, site.range.begin}, found);
+    if (fresh || (found.kernels.empty() && site.grid[0].empty())) return;
+    merge(at->second, found);
+  }
+  static void merge(FoundLaunch& into, const FoundLaunch& more) {
+    bool first_known = into.kernels.empty();  // Until now only the pattern was seen.
+    for (auto* kernel : more.kernels)
+      if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end()) into.kernels.push_back(kernel);
+    auto join = [&](std::string& text, const std::string& other) {
+      if (first_known) text = other;
+      else if (text != other) text.clear();
+    };
+    for (int i = 0; i < 3; ++i) join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
+    join(into.site.shared, more.site.shared);
+    into.macros.insert(more.macros.begin(), more.macros.end());
+    into.constants.insert(more.constants.begin(), more.constants.end());
+    into.enumerators.insert(more.enumerators.begin(), more.enumerators.end());
+  }
+
+  const ParsedUnit& unit_;
+  GeometryReader* geometry_ = nullptr;
+  const FunctionDecl* function_ = nullptr;
+  bool inside_ = false;
+};
+
+}  // namespace
+
+std::vector<FoundLaunch> find_launches(const ParsedUnit& unit, const SourceItems& items) {
+  LaunchVisitor visitor(unit);
+  for (auto& item : items.all())
+    for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
+  std::vector<FoundLaunch> all;
+  for (auto& [place, found] : visitor.sites) all.push_back(std::move(found));
+  return all;
+}
+
+}  // namespace kernelift

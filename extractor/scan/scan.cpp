@@ -1,0 +1,263 @@
+// Children send their findings as one JSON document down a pipe (the same format as scan.json, with one unit in it);
+// kernels are named there by label (mangled name and place) and get their ids when all are merged.
+#include "extractor/scan/scan.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "core/base/hash.h"
+#include "extractor/scan/knob_finder.h"
+
+namespace kernelift {
+namespace {
+
+// A unit that clang cannot finish in this time is given up; the largest seen needs 20 s on a slow core.
+constexpr unsigned kSecondsPerUnit = 300;
+
+namespace fs = std::filesystem;
+
+std::string label_of(const ParsedUnit& unit, const clang::FunctionDecl* function) {
+  const clang::FunctionDecl* definition = nullptr;
+  std::string label = mangled_name(unit, function);
+  if (!function->isDefined(definition)) return label;
+  auto* pattern = definition->getTemplateInstantiationPattern();
+  auto at = unit.place((pattern ? pattern : definition)->getLocation());
+  return label + "@" + unit.path(at.file);
+}
+
+/// All that one unit shows, kernels labelled in their `id`.
+void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
+  SourceItems items(unit);
+  auto kernels = find_kernels(unit, items);
+  auto launches = find_launches(unit, items);
+  std::vector<KernelClosure> closures;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    closures.push_back({i, close_over(unit, items, kernels[i].function)});
+    kernels[i].kernel.uses = features(unit, kernels[i].function, closures.back().closure);
+    kernels[i].kernel.id = label_of(unit, kernels[i].function);
+  }
+  auto label = [&](const clang::FunctionDecl* function) { return label_of(unit, function); };
+  into.knobs = find_knobs(unit, kernels, closures, launches, label);
+  for (auto& launch : launches) {
+    for (auto* function : launch.kernels) launch.site.kernels.push_back(label(function));
+    into.launches.push_back(launch.site);
+  }
+  for (auto& kernel : kernels) into.kernels.push_back(std::move(kernel.kernel));
+}
+
+ScannedUnit describe(const UnitCommand& unit) {
+  ScannedUnit result;
+  result.file = unit.file, result.folder = unit.folder, result.command = unit.argv;
+  return result;
+}
+
+/// The child's whole life.
+[[noreturn]] void run_child(const UnitCommand& unit, const ScanOptions& options, int pipe) {
+  alarm(kSecondsPerUnit);
+  ScanIndex found;
+  found.units.push_back(describe(unit));
+  auto& described = found.units.front();
+  auto outcome = parse_unit(unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers);
+  if (!outcome.ok()) {
+    described.problems.push_back(outcome.error().message);
+  } else {
+    described.headers = outcome->headers == HeaderSet::Lean ? "lean" : "toolkit";
+    described.problems = outcome->problems;
+    if (outcome->errors > outcome->problems.size())
+      described.problems.push_back("and " + std::to_string(outcome->errors - outcome->problems.size()) + " more errors");
+  }
+  std::string text = to_json(found).dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (size_t at = 0; at < text.size();) {
+    ssize_t written = write(pipe, text.data() + at, text.size() - at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) _exit(1);
+    at += static_cast<size_t>(written);
+  }
+  _exit(0);
+}
+
+struct Child {
+  size_t unit = 0;
+  pid_t process = -1;
+  int pipe = -1;
+  std::string text;
+};
+
+/// What became of a child: its findings, or the unit with its problem named.
+ScanIndex collect(Child& child, const UnitCommand& unit) {
+  int status = 0;
+  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  ScanIndex failed;
+  failed.units.push_back(describe(unit));
+  auto& problems = failed.units.front().problems;
+  if (WIFSIGNALED(status)) {
+    problems.push_back(WTERMSIG(status) == SIGALRM ? "the parser was still busy after " + std::to_string(kSecondsPerUnit) + " s and was stopped"
+                                                   : std::string("the parser crashed on it (") + strsignal(WTERMSIG(status)) + ")");
+    return failed;
+  }
+  auto document = parse_json(child.text, unit.file);
+  if (document.ok())
+    if (auto index = scan_index_from_json(*document, unit.file); index.ok()) return std::move(index).value();
+  problems.push_back("the parser ended without an answer (exit code " + std::to_string(WEXITSTATUS(status)) + ")");
+  return failed;
+}
+
+/// Parses all units, `jobs` at a time; results in the units' order.
+std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const ScanOptions& options) {
+  size_t jobs = options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<ScanIndex> results(units.size());
+  std::vector<Child> running;
+  size_t next = 0, finished = 0;
+  while (next < units.size() || !running.empty()) {
+    while (running.size() < jobs && next < units.size()) {
+      int ends[2];
+      Child child;
+      child.unit = next;
+      if (pipe(ends) != 0 || (child.process = fork()) < 0) {
+        results[next] = {};
+        results[next].units.push_back(describe(units[next]));
+        results[next].units.front().problems.push_back(std::string("no process could be started: ") + std::strerror(errno));
+        ++next, ++finished;
+        continue;
+      }
+      if (child.process == 0) {
+        close(ends[0]);
+        run_child(units[next], options, ends[1]);
+      }
+      close(ends[1]);
+      child.pipe = ends[0];
+      running.push_back(std::move(child));
+      ++next;
+    }
+    std::vector<pollfd> waiting;
+    for (auto& child : running) waiting.push_back({child.pipe, POLLIN, 0});
+    if (waiting.empty() || poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    for (size_t i = waiting.size(); i-- > 0;) {
+      if (!waiting[i].revents) continue;
+      char buffer[1 << 16];
+      ssize_t got = read(running[i].pipe, buffer, sizeof buffer);
+      if (got > 0) running[i].text.append(buffer, static_cast<size_t>(got));
+      if (got > 0 || (got < 0 && errno == EINTR)) continue;
+      close(running[i].pipe);
+      results[running[i].unit] = collect(running[i], units[running[i].unit]);
+      if (options.progress) options.progress(units[running[i].unit].file, ++finished, units.size());
+      running.erase(running.begin() + static_cast<long>(i));
+    }
+  }
+  return results;
+}
+
+/// Brings the units' findings together.
+class Merger {
+ public:
+  explicit Merger(ScanIndex& index) : index_(index) {}
+
+  void add(ScanIndex&& found) {
+    for (auto& unit : found.units) index_.units.push_back(std::move(unit));
+    std::set<std::string> launched;
+    for (auto& site : found.launches) launched.insert(site.kernels.begin(), site.kernels.end());
+    for (auto& kernel : found.kernels) {
+      auto [at, fresh] = by_label_.try_emplace(kernel.id, index_.kernels.size());
+      bool launches = launched.count(kernel.id) > 0;
+      if (fresh)
+        index_.kernels.push_back(std::move(kernel)), launched_.push_back(launches);
+      else if (launches && !launched_[at->second])
+        // The unit that launches a header's kernel is the one to build it as.
+        index_.kernels[at->second].tu = kernel.tu, launched_[at->second] = true;
+    }
+    for (auto& site : found.launches) {
+      auto [at, fresh] = sites_.try_emplace({site.range.file, site.range.begin}, index_.launches.size());
+      if (fresh)
+        index_.launches.push_back(std::move(site));
+      else
+        unite(index_.launches[at->second].kernels, site.kernels);
+    }
+    for (auto& knob : found.knobs) {
+      auto [at, fresh] = knobs_.try_emplace({knob.value_range.file, knob.value_range.begin, knob.name, knob.value}, index_.knobs.size());
+      if (fresh) {
+        index_.knobs.push_back(std::move(knob));
+        continue;
+      }
+      auto& known = index_.knobs[at->second];
+      known.in_kernel |= knob.in_kernel, known.in_geometry |= knob.in_geometry;
+      unite(known.kernels, knob.kernels);
+    }
+  }
+
+  /// Labels become ids: short, and the same in every checkout of the application.
+  void finish(const fs::path& root) {
+    std::map<std::string, std::vector<std::string>> ids;
+    std::set<std::string> taken;
+    for (auto& kernel : index_.kernels) {
+      std::string label = kernel.id, unit = fs::path(kernel.tu).lexically_relative(root).string();
+      for (int salt = 0;; ++salt) {
+        kernel.id = hash_text(kernel.key + "\n" + unit + (salt ? std::to_string(salt) : "")).hex().substr(0, 8);
+        if (taken.insert(kernel.id).second) break;
+      }
+      ids[label].push_back(kernel.id);
+      ids[label.substr(0, label.find('@'))].push_back(kernel.id);
+    }
+    auto resolve = [&](std::vector<std::string>& labels) {
+      std::vector<std::string> all;
+      for (auto& label : labels)
+        // A kernel that the launching unit only declares is found by its name alone.
+        if (auto found = ids.find(label); found != ids.end()) unite(all, found->second);
+      labels = all;
+    };
+    for (auto& site : index_.launches) resolve(site.kernels);
+    for (auto& knob : index_.knobs) resolve(knob.kernels);
+    std::erase_if(index_.knobs, [](const Knob& knob) { return knob.kernels.empty(); });
+  }
+
+ private:
+  static void unite(std::vector<std::string>& into, const std::vector<std::string>& more) {
+    for (auto& one : more)
+      if (std::find(into.begin(), into.end(), one) == into.end()) into.push_back(one);
+  }
+  ScanIndex& index_;
+  std::map<std::string, size_t> by_label_;
+  std::vector<bool> launched_;
+  std::map<std::pair<std::string, uint64_t>, size_t> sites_;
+  std::map<std::tuple<std::string, uint64_t, std::string, int64_t>, size_t> knobs_;
+};
+
+}  // namespace
+
+Result<ScanIndex> scan_application(const ScanOptions& given) {
+  ScanOptions options = given;
+  std::error_code ignored;
+  options.root = fs::weakly_canonical(fs::absolute(options.root.empty() ? "." : options.root, ignored), ignored);
+  if (options.compile_database.empty()) {
+    KERNELIFT_ASSIGN(options.compile_database, find_compile_database("", options.root));
+  }
+  KERNELIFT_ASSIGN(auto database, read_compile_database(options.compile_database));
+  ScanIndex index;
+  index.root = options.root.string();
+  bool all_hip = std::all_of(database.units.begin(), database.units.end(), [](auto& unit) { return unit.hip; });
+  index.language = all_hip ? "hip" : "cuda";
+  Merger merger(index);
+  for (auto& found : scan_units(database.units, options)) merger.add(std::move(found));
+  merger.finish(options.root);
+  for (auto& file : database.missing) {
+    ScannedUnit unit;
+    unit.file = file;
+    unit.problems = {"the file does not exist any more; rebuild the application to refresh the compile database"};
+    index.units.push_back(std::move(unit));
+  }
+  for (auto& problem : database.problems) {
+    ScannedUnit unit;
+    unit.file = options.compile_database.string();
+    unit.problems = {problem};
+    index.units.push_back(std::move(unit));
+  }
+  return index;
+}
+
+}  // namespace kernelift

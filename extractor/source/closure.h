@@ -1,0 +1,52 @@
+// Everything a kernel needs to mean what it means: the items (source_items.h), macros, system headers and module variables
+// that it reaches, transitively. The walk is over what clang resolved: for a template it follows both the pattern as
+// spelled and the instance as compiled, because only the instance knows which overload a dependent call chose.
+// Host functions that device text merely mentions keep their declaration; their bodies are cut.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "extractor/source/source_items.h"
+
+namespace clang {
+class EnumConstantDecl;
+class FunctionDecl;
+class NamespaceDecl;
+class VarDecl;
+}  // namespace clang
+
+namespace kernelift {
+
+/// A host function's body, left out of a slice: `[begin, end)` becomes ';'.
+struct BodyCut {
+  clang::FileID file;
+  unsigned begin = 0, end = 0;
+};
+
+struct Closure {
+  std::set<int> items;
+  std::set<const clang::MacroInfo*> macros;
+  std::set<std::string> macro_names;                    ///< For taking the matching #undefs.
+  std::set<clang::FileID> system_files;                 ///< Holding declarations or macros that are used.
+  std::set<std::string> standard_types;                 ///< size_t, uint32_t…: <stddef.h> and <stdint.h> have them too.
+  std::set<const clang::NamespaceDecl*> namespaces;     ///< Of everything used.
+  std::set<const clang::FunctionDecl*> functions;       ///< Reached, as compiled.
+  std::set<const clang::VarDecl*> variables;            ///< Module variables and constants reached.
+  std::set<const clang::EnumConstantDecl*> enumerators; ///< Enumeration constants named.
+  std::vector<BodyCut> cuts;
+  std::set<int> line_sensitive;                         ///< Items that use __LINE__, __FILE__ or assert().
+  std::vector<std::string> refusals;                    ///< Why no slice can be cut, by name; empty if one can.
+};
+
+struct ClosureOptions {
+  bool every_specialisation = false;  ///< Take all specialisations of a template, not only those seen chosen.
+};
+
+Closure close_over(const ParsedUnit& unit, const SourceItems& items, const clang::FunctionDecl* kernel,
+                   const ClosureOptions& options = {});
+
+/// True for a function that the device never runs: neither __device__ nor __global__, given or implied.
+bool is_host_only(const clang::FunctionDecl* function);
+
+}  // namespace kernelift

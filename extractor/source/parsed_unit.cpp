@@ -1,0 +1,302 @@
+// clang is driven in-process on one -cc1 job (the device pass). The device pass alone is enough for scanning: clang
+// checks host bodies in it too, so launch sites, the kernels they instantiate, and device code are all in one AST, at
+// half the price of two passes. Text that is active only on the host side (#ifndef __CUDA_ARCH__) is not seen.
+#include "extractor/source/parsed_unit.h"
+
+#include <filesystem>
+
+#include "clang/Driver/CreateInvocationFromArgs.h"
+#include "clang/Lex/MacroArgs.h"
+#include "clang/Lex/PPCallbacks.h"
+#include "core/base/file.h"
+#include "sandbox/compile/paths.h"
+
+namespace kernelift {
+namespace {
+
+namespace fs = std::filesystem;
+
+// More than this many messages about one unit help nobody.
+constexpr size_t kProblemsKept = 5;
+
+/// Keeps the first errors as text and counts them all.
+class ErrorCollector : public clang::DiagnosticConsumer {
+ public:
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
+    if (level < clang::DiagnosticsEngine::Error) return;
+    ++errors;
+    if (problems.size() >= kProblemsKept) return;
+    llvm::SmallString<128> message;
+    info.FormatDiagnostic(message);
+    std::string where;
+    if (info.hasSourceManager() && info.getLocation().isValid()) {
+      auto presumed = info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
+      if (presumed.isValid()) where = std::string(presumed.getFilename()) + ":" + std::to_string(presumed.getLine()) + ": ";
+    }
+    problems.push_back(where + message.str().str());
+  }
+  unsigned errors = 0;
+  std::vector<std::string> problems;
+};
+
+/// Writes PreprocessorRecord. Locations inside macro bodies are reduced to the outermost file place.
+class Recorder : public clang::PPCallbacks {
+ public:
+  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record)
+      : sources_(sources), preprocessor_(preprocessor), record_(record) {}
+
+  void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
+    record_.definitions.push_back({name.getIdentifierInfo()->getName().str(), directive->getMacroInfo(), name.getLocation()});
+  }
+  void MacroUndefined(const clang::Token& name, const clang::MacroDefinition&, const clang::MacroDirective*) override {
+    record_.undefs.push_back({name.getIdentifierInfo()->getName().str(), name.getLocation()});
+  }
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& macro, clang::SourceRange range,
+                    const clang::MacroArgs*) override {
+    use(name, macro.getMacroInfo(), range.getEnd());
+  }
+  void Defined(const clang::Token& name, const clang::MacroDefinition& macro, clang::SourceRange) override {
+    use(name, macro.getMacroInfo(), name.getLocation());
+  }
+  void If(clang::SourceLocation at, clang::SourceRange, ConditionValueKind) override { conditional(ConditionalRecord::Kind::If, at); }
+  void Ifdef(clang::SourceLocation at, const clang::Token& name, const clang::MacroDefinition& macro) override {
+    conditional(ConditionalRecord::Kind::If, at), use(name, macro.getMacroInfo(), name.getLocation());
+  }
+  void Ifndef(clang::SourceLocation at, const clang::Token& name, const clang::MacroDefinition& macro) override {
+    conditional(ConditionalRecord::Kind::If, at), use(name, macro.getMacroInfo(), name.getLocation());
+  }
+  void Elif(clang::SourceLocation at, clang::SourceRange, ConditionValueKind, clang::SourceLocation) override {
+    conditional(ConditionalRecord::Kind::Else, at);
+  }
+  void Elifdef(clang::SourceLocation at, const clang::Token& name, const clang::MacroDefinition& macro) override {
+    conditional(ConditionalRecord::Kind::Else, at), use(name, macro.getMacroInfo(), name.getLocation());
+  }
+  void Elifdef(clang::SourceLocation at, clang::SourceRange, clang::SourceLocation) override {
+    conditional(ConditionalRecord::Kind::Else, at);
+  }
+  void Elifndef(clang::SourceLocation at, const clang::Token& name, const clang::MacroDefinition& macro) override {
+    conditional(ConditionalRecord::Kind::Else, at), use(name, macro.getMacroInfo(), name.getLocation());
+  }
+  void Elifndef(clang::SourceLocation at, clang::SourceRange, clang::SourceLocation) override {
+    conditional(ConditionalRecord::Kind::Else, at);
+  }
+  void Else(clang::SourceLocation at, clang::SourceLocation) override { conditional(ConditionalRecord::Kind::Else, at); }
+  void Endif(clang::SourceLocation at, clang::SourceLocation) override { conditional(ConditionalRecord::Kind::Endif, at); }
+  void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
+    FileOffset begin = place(range.getBegin());
+    record_.skipped.push_back({begin, place(range.getEnd()).offset});
+  }
+  void PragmaDirective(clang::SourceLocation at, clang::PragmaIntroducerKind introducer) override {
+    if (introducer == clang::PIK_HashPragma) record_.pragmas.push_back({at, hash_before(at)});
+  }
+  void InclusionDirective(clang::SourceLocation hash, const clang::Token&, llvm::StringRef name, bool angled,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef,
+                          const clang::Module*, bool, clang::SrcMgr::CharacteristicKind) override {
+    IncludeRecord include;
+    include.hash = place(hash);
+    include.hash_location = hash;
+    include.spelling = angled ? "<" + name.str() + ">" : "\"" + name.str() + "\"";
+    if (file) include.path = file->getFileEntry().tryGetRealPathName().str();
+    record_.includes.push_back(std::move(include));
+    awaiting_ = true;
+  }
+  void FileChanged(clang::SourceLocation at, FileChangeReason reason, clang::SrcMgr::CharacteristicKind, clang::FileID) override {
+    if (reason == EnterFile && awaiting_ && !record_.includes.empty()) record_.includes.back().entered = sources_.getFileID(at);
+    awaiting_ = false;
+  }
+  void FileSkipped(const clang::FileEntryRef&, const clang::Token&, clang::SrcMgr::CharacteristicKind) override { awaiting_ = false; }
+
+ private:
+  FileOffset place(clang::SourceLocation at) const {
+    auto [file, offset] = sources_.getDecomposedLoc(sources_.getExpansionLoc(at));
+    return {file, offset};
+  }
+  /// Directive callbacks point at the keyword; its '#' is before it on the line.
+  FileOffset hash_before(clang::SourceLocation at) const {
+    FileOffset found = place(at);
+    llvm::StringRef text = sources_.getBufferData(found.file);
+    while (found.offset > 0 && text[found.offset] != '#') --found.offset;
+    return found;
+  }
+  void conditional(ConditionalRecord::Kind kind, clang::SourceLocation at) { record_.conditionals.push_back({kind, hash_before(at)}); }
+  void use(const clang::Token& name, const clang::MacroInfo* macro, clang::SourceLocation end) {
+    MacroUseRecord use;
+    use.name = name.getIdentifierInfo()->getName().str();
+    use.macro = macro;
+    use.location = name.getLocation();
+    use.at = place(use.location);
+    use.nested = use.location.isMacroID();
+    auto last = sources_.getExpansionRange(end);
+    auto [file, offset] = sources_.getDecomposedLoc(last.getEnd());
+    use.end = file == use.at.file ? offset + clang::Lexer::MeasureTokenLength(last.getEnd(), sources_, preprocessor_.getLangOpts())
+                                  : use.at.offset;
+    record_.uses.push_back(std::move(use));
+  }
+
+  clang::SourceManager& sources_;
+  clang::Preprocessor& preprocessor_;
+  PreprocessorRecord& record_;
+  bool awaiting_ = false;
+};
+
+/// Parses, and hands the finished AST to the callback.
+class ParseAction : public clang::ASTFrontendAction {
+ public:
+  ParseAction(const ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
+              const std::function<void(ParsedUnit&)>& use)
+      : errors_(errors), folder_(folder), root_(root), use_despite_errors_(use_despite_errors), use_(use) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    auto& preprocessor = compiler.getPreprocessor();
+    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_));
+    return std::make_unique<clang::ASTConsumer>();
+  }
+  void ExecuteAction() override {
+    clang::ASTFrontendAction::ExecuteAction();
+    auto& compiler = getCompilerInstance();
+    if (!compiler.hasASTContext() || (errors_.errors && !use_despite_errors_)) return;
+    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_, folder_);
+    use_(unit);
+  }
+
+ private:
+  const ErrorCollector& errors_;
+  std::string folder_, root_;
+  bool use_despite_errors_;
+  const std::function<void(ParsedUnit&)>& use_;
+  PreprocessorRecord record_;
+};
+
+bool under(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
+         (folder.back() == '/' || path[folder.size()] == '/');
+}
+
+std::string real(const fs::path& path) {
+  std::error_code ignored;
+  auto found = fs::weakly_canonical(path, ignored);
+  return ignored ? path.string() : found.string();
+}
+
+/// Folders whose files are never the application's, wherever its root is.
+const std::vector<std::string>& foreign_folders() {
+  static const std::vector<std::string> folders = [] {
+    std::vector<std::string> all = {real(lean_headers()), real(clang_resource_folder())};
+    if (auto toolkit = cuda_toolkit()) all.push_back(real(*toolkit));
+    return all;
+  }();
+  return folders;
+}
+
+}  // namespace
+
+bool ParsedUnit::is_user(clang::FileID file) const {
+  if (file.isInvalid()) return false;
+  auto [at, fresh] = user_.try_emplace(file.getHashValue(), false);
+  if (!fresh) return at->second;
+  std::string where = path(file);
+  if (where.empty()) return false;
+  for (auto& folder : foreign_folders())
+    if (under(where, folder)) return false;
+  bool system = clang::SrcMgr::isSystem(sources.getFileCharacteristic(sources.getLocForStartOfFile(file)));
+  return at->second = !system || under(where, root_);
+}
+
+bool ParsedUnit::is_user(clang::SourceLocation location) const {
+  return location.isValid() && is_user(sources.getFileID(sources.getExpansionLoc(location)));
+}
+
+std::string ParsedUnit::path(clang::FileID file) const {
+  auto entry = sources.getFileEntryRefForID(file);
+  if (!entry) return {};
+  if (auto found = entry->getFileEntry().tryGetRealPathName(); !found.empty()) return found.str();
+  fs::path name = entry->getName().str();
+  return real(name.is_absolute() ? name : fs::path(folder_) / name);
+}
+
+llvm::StringRef ParsedUnit::text(clang::FileID file) const { return sources.getBufferData(file); }
+
+FileOffset ParsedUnit::place(clang::SourceLocation location) const {
+  auto [file, offset] = sources.getDecomposedLoc(sources.getExpansionLoc(location));
+  return {file, offset};
+}
+
+uint32_t ParsedUnit::line(clang::FileID file, unsigned offset) const { return sources.getLineNumber(file, offset); }
+
+SourceRange ParsedUnit::range(clang::FileID file, unsigned begin, unsigned end) const {
+  return {path(file), begin, end, line(file, begin), line(file, end > begin ? end - 1 : end)};
+}
+
+std::optional<std::pair<FileOffset, unsigned>> ParsedUnit::extent(clang::SourceRange range) const {
+  if (range.isInvalid()) return std::nullopt;
+  FileOffset begin = place(range.getBegin());
+  auto last = sources.getExpansionRange(range.getEnd()).getEnd();
+  auto [file, offset] = sources.getDecomposedLoc(last);
+  if (file != begin.file || offset < begin.offset) return std::nullopt;
+  return std::pair(begin, offset + clang::Lexer::MeasureTokenLength(last, sources, context.getLangOpts()));
+}
+
+FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
+  FrontendOptions options;
+  options.file_name = unit.file;
+  options.language = unit.hip ? "hip" : "cuda";
+  if (!unit.hip && !unit.parsed.architectures.empty()) options.arch = unit.parsed.architectures.front();
+  options.headers = headers;
+  options.flags = unit.parsed.frontend_flags();
+  options.folder = unit.folder;
+  options.debug_lines = false;
+  return options;
+}
+
+Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder, const std::string& root,
+                                bool use_despite_errors, const std::function<void(ParsedUnit&)>& use) {
+  std::vector<const char*> words;
+  for (auto& word : arguments) words.push_back(word.c_str());
+  auto file_system = llvm::vfs::createPhysicalFileSystem();
+  if (!folder.empty() && file_system->setCurrentWorkingDirectory(folder))
+    return environment_error("the folder " + folder + " of a compile command does not exist; is the compile database stale?");
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files(std::move(file_system));
+
+  ErrorCollector errors;
+  clang::DiagnosticOptions diagnostic_options;
+  clang::CreateInvocationOptions how;
+  how.VFS = files;
+  how.Diags = clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &errors, /*ShouldOwnClient=*/false);
+  how.RecoverOnError = true;
+  std::shared_ptr<clang::CompilerInvocation> invocation = clang::createInvocation(words, how);
+  if (!invocation)
+    return environment_error("clang does not understand the compile command: " +
+                             (errors.problems.empty() ? std::string("no compile job") : errors.problems.front()));
+  invocation->getDiagnosticOpts().ErrorLimit = 0;
+  invocation->getDiagnosticOpts().IgnoreWarnings = true;
+  invocation->getFrontendOpts().DisableFree = false;
+
+  clang::CompilerInstance compiler(std::move(invocation));
+  compiler.setVirtualFileSystem(files);
+  compiler.createDiagnostics(&errors, /*ShouldOwnClient=*/false);
+  ParseAction action(errors, folder, real(root), use_despite_errors, use);
+  compiler.ExecuteAction(action);
+  return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems};
+}
+
+Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root, const std::function<void(ParsedUnit&)>& use,
+                                std::optional<HeaderSet> only) {
+  auto attempt = [&](HeaderSet headers, bool use_despite_errors) -> Result<ParseOutcome> {
+    std::vector<std::string> arguments = frontend_arguments(frontend_options(unit, headers));
+    arguments.insert(arguments.begin(), "clang++");
+    arguments.insert(arguments.end(), {"-fsyntax-only", "-working-directory=" + unit.folder, unit.file});
+    KERNELIFT_ASSIGN(auto outcome, parse_with(arguments, unit.folder, root, use_despite_errors, use));
+    outcome.headers = headers;
+    return outcome;
+  };
+  if (only) return attempt(*only, true);
+  if (!cuda_toolkit()) return attempt(HeaderSet::Lean, true);
+  KERNELIFT_ASSIGN(auto lean, attempt(HeaderSet::Lean, false));
+  if (lean.errors == 0) return lean;
+  KERNELIFT_ASSIGN(auto toolkit, attempt(HeaderSet::Toolkit, false));
+  if (toolkit.errors == 0) return toolkit;
+  return attempt(toolkit.errors < lean.errors ? HeaderSet::Toolkit : HeaderSet::Lean, true);
+}
+
+}  // namespace kernelift

@@ -1,0 +1,116 @@
+// One translation unit as clang's device pass sees it: the AST, and beside it what the preprocessor did (every macro
+// defined, undefined and used; every include; every conditional; every pragma), which the AST forgets and source-level
+// slicing lives on. All of it is alive only inside the callback of parse_unit(): nothing of clang's outlives a parse.
+#pragma once
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "clang/Basic/SourceManager.h"
+#include "core/base/result.h"
+#include "core/model/scan_index.h"
+#include "extractor/source/compile_database.h"
+#include "sandbox/compile/frontend.h"
+
+namespace clang {
+class ASTContext;
+class MacroInfo;
+class Preprocessor;
+}  // namespace clang
+
+namespace kernelift {
+
+/// A place in one entered file. A header entered twice has two FileIDs, and its text is then two different things.
+struct FileOffset {
+  clang::FileID file;
+  unsigned offset = 0;
+};
+
+struct MacroDefinitionRecord {
+  std::string name;
+  const clang::MacroInfo* macro = nullptr;
+  clang::SourceLocation location;     ///< Of the name, in its file.
+};
+struct MacroUseRecord {
+  std::string name;
+  const clang::MacroInfo* macro = nullptr;  ///< nullptr if undefined there (#ifdef) or the compiler's own.
+  FileOffset at;                      ///< Outermost place in a file.
+  clang::SourceLocation location;     ///< The use itself: inside another macro's body for a nested one.
+  unsigned end = 0;                   ///< Past the whole outermost expansion, arguments included.
+  bool nested = false;
+};
+struct UndefRecord { std::string name; clang::SourceLocation location; };
+struct IncludeRecord {
+  FileOffset hash;                    ///< Of the '#'.
+  std::string spelling;               ///< With its quotes or angle brackets.
+  std::string path;                   ///< The file found; empty if none was.
+  clang::FileID entered;              ///< Invalid when an include guard or #pragma once skipped it.
+  clang::SourceLocation hash_location;
+};
+struct ConditionalRecord {
+  enum class Kind { If, Else, Endif } kind = Kind::If;  ///< Else stands for #elif and its kin too.
+  FileOffset hash;
+};
+struct SkippedRecord { FileOffset begin; unsigned end = 0; };
+struct PragmaRecord { clang::SourceLocation location; FileOffset hash; };
+
+/// What the preprocessor did, in the order it did it.
+struct PreprocessorRecord {
+  std::vector<MacroDefinitionRecord> definitions;
+  std::vector<MacroUseRecord> uses;
+  std::vector<UndefRecord> undefs;
+  std::vector<IncludeRecord> includes;
+  std::vector<ConditionalRecord> conditionals;
+  std::vector<SkippedRecord> skipped;
+  std::vector<PragmaRecord> pragmas;
+};
+
+/// EXPECTS: lives inside parse_unit's callback.
+class ParsedUnit {
+ public:
+  ParsedUnit(clang::ASTContext& context, clang::SourceManager& sources, clang::Preprocessor& preprocessor,
+             const PreprocessorRecord& record, const std::string& root, const std::string& folder)
+      : context(context), sources(sources), preprocessor(preprocessor), record(record), root_(root), folder_(folder) {}
+
+  clang::ASTContext& context;
+  clang::SourceManager& sources;
+  clang::Preprocessor& preprocessor;
+  const PreprocessorRecord& record;
+
+  /// True for the application's own files: not a toolkit's, the system's, clang's or ours.
+  bool is_user(clang::FileID file) const;
+  bool is_user(clang::SourceLocation location) const;
+  /// Absolute real path; empty for text without a file.
+  std::string path(clang::FileID file) const;
+  llvm::StringRef text(clang::FileID file) const;
+  FileOffset place(clang::SourceLocation location) const;     ///< Outermost expansion, decomposed.
+  uint32_t line(clang::FileID file, unsigned offset) const;
+  SourceRange range(clang::FileID file, unsigned begin, unsigned end) const;
+  /// Bytes [begin, end) that `range` covers, outermost expansions; nothing if it spans two files.
+  std::optional<std::pair<FileOffset, unsigned>> extent(clang::SourceRange range) const;
+
+ private:
+  std::string root_, folder_;
+  mutable std::unordered_map<unsigned, bool> user_;
+};
+
+struct ParseOutcome {
+  HeaderSet headers = HeaderSet::Lean;   ///< The set that was used.
+  unsigned errors = 0;
+  std::vector<std::string> problems;     ///< The first errors, "file:line: message".
+};
+
+/// The front end's options for a unit: shared by scan, slice and proof so that all three see one program.
+FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers);
+
+/// Parses `unit` and calls `use` once, on the best parse there is: our lean headers if the unit parses clean with them, else
+/// whichever of ours and the toolkit's gives fewer errors (a partial AST is still worth having). `only` forces one set.
+Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root, const std::function<void(ParsedUnit&)>& use,
+                                std::optional<HeaderSet> only = std::nullopt);
+
+/// Lower level: these clang arguments, this one set.
+Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder, const std::string& root,
+                                bool use_despite_errors, const std::function<void(ParsedUnit&)>& use);
+
+}  // namespace kernelift
