@@ -10,7 +10,7 @@
 
 #include "core/base/process.h"
 #include "sandbox/compile/paths.h"
-#include "sandbox/jail/abilities.h"
+#include "sandbox/jail/jail.h"
 
 namespace fs = std::filesystem;
 
@@ -164,8 +164,8 @@ std::vector<Finding> survey_machine() {
   findings.push_back(cuda_device_finding());
   findings.push_back(hip_device_finding());
   for (auto& ability : jail_abilities())
-    findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited, ability.detail,
-                        ability.available ? "" : ability.fix, false});
+    findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited,
+                        ability.available ? "works" : "not available", ability.available ? "" : ability.detail, false});
   findings.push_back(own_piece("headers", lean_headers() / "cuda_runtime.h", "reinstall Kernelift"));
   findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h", "apt-get install libclang-common-22-dev"));
   findings.push_back(own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));

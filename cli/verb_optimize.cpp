@@ -1,0 +1,261 @@
+// kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each step is
+// the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed can be typed
+// again, and every artefact is where the single verbs would have left it.
+#include <csignal>
+#include <chrono>
+
+#include "cli/duration.h"
+#include "cli/verbs.h"
+#include "core/base/process.h"
+#include "core/model/kernel_key.h"
+#include "core/model/verdict.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli {
+namespace {
+
+/// A kernel with less than this share of the application cannot move it beyond noise even if it vanished.
+constexpr double kSmallestShare = 0.02;
+/// Less time than this finds nothing and only delays the report.
+constexpr double kShortestTuning = 5;
+
+struct Options {
+  std::string build, run, check, time = "10m", llm, branch;
+  size_t kernels = 8;
+};
+
+/// What became of one kernel: a row of the final table.
+struct Row {
+  std::string kernel;
+  double share = 0;             ///< Of the application's run time.
+  double kernel_gain = 0;       ///< Confirmed in the MEP; 0: none.
+  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
+  std::string outcome;          ///< kept | rolled back | no gain | refused | skipped | interrupted
+  std::string why, run, branch;
+};
+
+struct Step {
+  int exit_code = 0;
+  Json document;                ///< The verb's JSON; null if it printed none.
+  std::string message() const {
+    if (document.is_object() && document.contains("error") && document["error"].is_string()) return document["error"];
+    return "it exited with " + std::to_string(exit_code);
+  }
+};
+
+class Loop {
+ public:
+  Loop(const Context& context, const Options& options, double seconds)
+      : context_(context), options_(options), state_(context.state_folder()), seconds_(seconds) {}
+
+  Result<Exit> run() {
+    KERNELIFT_TRY(prepare());
+    KERNELIFT_TRY(read_profile());
+    for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) work_on(i);
+    print_table();
+    if (interrupted_) return Exit::Interrupted;
+    for (auto& row : rows_)
+      if (row.outcome == "kept") return Exit::Done;
+    return Exit::No;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Runs `kernelift VERB --json …`; its progress goes to our stderr as it comes.
+  Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
+    context_.note("\n==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
+    std::vector<std::string> argv{fs::read_symlink("/proc/self/exe").string()};
+    argv.insert(argv.end(), words.begin(), words.end());
+    argv.insert(argv.end(), {"--json", "--state", state_.string()});
+    if (!command.empty()) argv.push_back("--");
+    argv.insert(argv.end(), command.begin(), command.end());
+    ProcessOptions process;
+    process.share_stderr = true;
+    process.own_group = false;
+    process.output_limit = 256 << 20;
+    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, process));
+    Step result{outcome.exit_code, nullptr};
+    if (outcome.exit_code == static_cast<int>(Exit::Interrupted) || outcome.signal == SIGINT) interrupted_ = true;
+    if (auto document = parse_json(outcome.out, words[0]); document.ok()) result.document = *std::move(document);
+    if (outcome.signal) return environment_error("kernelift " + words[0] + " " + outcome.describe());
+    return result;
+  }
+
+  /// A step without which nothing further makes sense.
+  Result<Json> required(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
+    std::string verb = words[0];
+    KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
+    if (done_step.exit_code != 0)
+      return Error{verb + " failed: " + done_step.message(), static_cast<Exit>(done_step.exit_code)};
+    return std::move(done_step.document);
+  }
+
+  Status prepare() {
+    // Building for the CPU device also logs the compile commands that scan reads.
+    KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
+    if (built.exit_code != 0)
+      return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
+    if (!options_.check.empty()) {
+      ProcessOptions process;
+      process.share_stderr = true;
+      KERNELIFT_ASSIGN(ProcessOutcome checked, run_process({"sh", "-c", options_.check}, process));
+      if (!checked.ok())
+        return answer_is_no("the application's check fails before any patch (" + checked.describe() + "): " + options_.check +
+                            "; mend that first, nothing was changed");
+    }
+    KERNELIFT_TRY(scan());
+    return done();
+  }
+
+  Status scan() {
+    KERNELIFT_ASSIGN(Json index, required({"scan"}));
+    (void)index;
+    return done();
+  }
+
+  Status read_profile() {
+    KERNELIFT_ASSIGN(Json recorded, required({"record"}, {"sh", "-c", options_.run}));
+    return read_rows(recorded);
+  }
+
+  Status read_rows(const Json& recorded) {
+    auto rows = reading("record's answer", [&] {
+      std::vector<Row> found;
+      double run_us = recorded.at("run_seconds").get<double>() * 1e6;
+      for (auto& kernel : recorded.at("kernels")) {
+        Row row;
+        row.kernel = kernel.at("kernel");
+        row.share = run_us > 0 ? std::min(1.0, kernel.at("total_us").get<double>() / run_us) : 0;
+        found.push_back(row);
+      }
+      return found;
+    });
+    if (!rows.ok()) return std::move(rows).error();
+    rows_ = *std::move(rows);
+    return done();
+  }
+
+  double seconds_left() const { return seconds_ - tuned_; }
+
+  /// The share of the remaining time that this kernel's share of the remaining work deserves.
+  double slice(size_t at) const {
+    double sum = 0;
+    for (size_t i = at; i < rows_.size() && i < options_.kernels; ++i)
+      if (rows_[i].share >= kSmallestShare) sum += rows_[i].share;
+    return sum > 0 ? seconds_left() * rows_[at].share / sum : 0;
+  }
+
+  void work_on(size_t at) {
+    Row& row = rows_[at];
+    auto end = [&](const char* outcome, std::string why) { row.outcome = outcome, row.why = std::move(why); };
+    if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
+    if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
+    if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
+    // A patch that was kept moved lines: places are read afresh.
+    if (rescan_ && !scan().ok()) return end("skipped", "the patched application could not be scanned");
+    rescan_ = false;
+    auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
+    auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
+
+    auto extracted = step({"extract", row.kernel});
+    if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
+    std::string mep = extracted->document.value("mep", "");
+    auto replayed = step({"replay", mep, "--device", context_.device});
+    if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + why(replayed));
+
+    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(std::max(kShortestTuning, slice(at)))};
+    if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
+    auto began = Clock::now();
+    auto tuned = step(tune);
+    tuned_ += std::chrono::duration<double>(Clock::now() - began).count();
+    if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
+    if (interrupted_) return end("interrupted", "its run can be resumed: kernelift tune " + mep + " --resume");
+    if (tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No)) return end("no gain", "nothing beat the original beyond noise");
+    if (failed(tuned)) return end("skipped", "tune: " + why(tuned));
+
+    std::vector<std::string> apply{"apply", row.run, "--device", context_.device, "--build", options_.build, "--run", options_.run};
+    if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
+    auto applied = step(apply);
+    if (!applied.ok()) return end("skipped", applied.error().message);
+    read_applied(*applied, row);
+  }
+
+  void read_applied(const Step& applied, Row& row) {
+    auto number = [](const Json& from, const char* key) { return from.contains(key) && from[key].is_number() ? from[key].get<double>() : 0.0; };
+    const Json& report = applied.document;
+    if (report.is_object()) {
+      if (report.contains("predicted") && report["predicted"].is_object()) {
+        row.kernel_gain = number(report["predicted"], "kernel_gain");
+        row.predicted = number(report["predicted"], "whole");
+      }
+      if (report.contains("measured") && report["measured"].is_object()) row.measured = number(report["measured"], "speedup");
+      row.why = report.value("why", applied.exit_code == 0 ? "" : applied.message());
+      row.branch = report.value("branch", "");
+    }
+    if (interrupted_) row.outcome = "interrupted";
+    else if (applied.exit_code == 0) row.outcome = "kept", rescan_ = true;
+    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = "rolled back";
+    else row.outcome = "refused";
+  }
+
+  static std::string factor(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3fx", value);
+    return value > 0 ? text : "-";
+  }
+
+  void print_table() const {
+    Json kernels = Json::array();
+    std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n";
+    double whole = 1;
+    for (auto& row : rows_) {
+      char line[160];
+      std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
+                    factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
+      text += line + base_name(row.kernel) + "\n";
+      if (!row.why.empty()) text += std::string(61, ' ') + row.why + "\n";
+      if (row.outcome == "kept" && row.measured > 0) whole *= row.measured;
+      kernels.push_back({{"kernel", row.kernel}, {"share", row.share}, {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted},
+                         {"measured", row.measured}, {"outcome", row.outcome}, {"why", row.why}, {"run", row.run}, {"branch", row.branch}});
+    }
+    char last[160];
+    if (whole > 1) std::snprintf(last, sizeof last, "The whole application, measured step by step: %.3fx", whole);
+    else std::snprintf(last, sizeof last, "The application is as it was.");
+    context_.say(text + "\n" + last);
+    context_.emit({{"kernels", kernels}, {"whole", whole}, {"interrupted", interrupted_}});
+  }
+
+  const Context& context_;
+  const Options& options_;
+  fs::path state_;
+  double seconds_, tuned_ = 0;
+  std::vector<Row> rows_;
+  bool rescan_ = false, interrupted_ = false;
+};
+
+Result<Exit> optimize(const Context& context, const Options& options) {
+  KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
+  // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
+  std::signal(SIGINT, [](int) {});
+  return Loop(context, options, seconds).run();
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--build", options->build, "The application's build command, run in this folder")->required();
+  app.add_option("--run", options->run, "The command whose run time counts")->required();
+  app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
+  app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
+  app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
+  app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
+  return [options](const Context& context) { return optimize(context, *options); };
+}
+
+}  // namespace
+
+const Verb kOptimize = {"optimize", "The whole loop: build, record, tune and patch, hottest kernel first",
+                        "kernelift optimize --device cpu --build 'make -j2' --run './app input' --check './app --check' --time 10m", setup};
+
+}  // namespace kernelift::cli

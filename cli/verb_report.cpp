@@ -1,0 +1,101 @@
+// kernelift report RUN -o FILE.html: gathers a run, its MEP and what apply said into one page.
+#include <algorithm>
+
+#include "cli/report_page.h"
+#include "cli/verbs.h"
+#include "core/base/file.h"
+#include "core/model/mep.h"
+#include "reintegrate/patch/text_diff.h"
+#include "tuner/store/run.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli {
+namespace {
+
+struct Options {
+  std::string run, output;
+};
+
+/// The run that was written last, when none is named.
+Result<fs::path> latest_run(const fs::path& state) {
+  fs::path latest;
+  std::error_code code;
+  for (auto& entry : fs::directory_iterator(state / "runs", code))
+    if (entry.path().extension() == ".klrun" && (latest.empty() || entry.last_write_time(code) > fs::last_write_time(latest, code)))
+      latest = entry.path();
+  if (latest.empty()) return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
+  return latest;
+}
+
+std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<Trial>& best) {
+  std::vector<ReportInstance> rows;
+  for (auto& instance : mep.instances) {
+    ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0};
+    if (best)
+      for (auto& timing : best->figures().timings)
+        if (timing.instance == instance.id) row.baseline_us = timing.baseline_seconds * 1e6, row.best_us = timing.seconds * 1e6;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<ReportData> gather(const fs::path& file) {
+  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  KERNELIFT_ASSIGN(std::vector<Trial> history, run.history());
+  KERNELIFT_ASSIGN(std::optional<Trial> best, run.best());
+  KERNELIFT_ASSIGN(std::optional<Trial> baseline, run.baseline());
+  ReportData data;
+  data.kernel = run.meta().kernel;
+  data.run = file.filename().string();
+  data.minutes = run.meta().seconds_spent / 60;
+  data.device = baseline ? baseline->verdict.device : run.meta().device;
+  for (auto& trial : history) {
+    const Verdict& verdict = trial.figures();
+    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note, name(verdict.outcome),
+                               verdict.text(), verdict.speedup(), verdict.speedup_low()});
+  }
+  if (best && best->figures().speedup_low() > kSmallestGain) {
+    data.best_speedup = best->figures().speedup(), data.best_low = best->figures().speedup_low();
+    data.best_note = best->candidate.note;
+    if (!best->candidate.recipe.is_default()) data.best_recipe = best->candidate.recipe.text();
+    if (baseline) data.diff = unified_diff("kernel.cu", baseline->candidate.source, best->candidate.source);
+  }
+  // The run is whole without its MEP: a page without the launches beats no page.
+  if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
+    data.instances = instances_of(*mep, best);
+    data.proof = mep->proof_note;
+    for (auto& origin : mep->origins)
+      if (!origin.file.empty()) {
+        data.place = origin.file + ":" + std::to_string(origin.line);
+        break;
+      }
+  }
+  if (auto applied = read_text(fs::path(file).replace_extension(".applied.txt")); applied.ok()) data.applied = *applied;
+  return data;
+}
+
+Result<Exit> report(const Context& context, const Options& options) {
+  fs::path run = options.run;
+  if (run.empty()) {
+    KERNELIFT_ASSIGN(run, latest_run(context.state_folder()));
+  }
+  KERNELIFT_ASSIGN(ReportData data, gather(run));
+  KERNELIFT_TRY(write_atomically(options.output, report_page(data)));
+  context.say("Report in " + fs::absolute(options.output).string());
+  context.emit({{"report", fs::absolute(options.output).string()}, {"candidates", data.candidates.size()}, {"best_speedup", data.best_speedup}});
+  return Exit::Done;
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("run", options->run, "Run file (default: the one written last)");
+  app.add_option("-o,--output", options->output, "HTML file to write")->required();
+  return [options](const Context& context) { return report(context, *options); };
+}
+
+}  // namespace
+
+const Verb kReport = {"report", "One self-contained HTML page about a run", "kernelift report .kernelift/runs/smooth-1.klrun -o smooth.html", setup};
+
+}  // namespace kernelift::cli
