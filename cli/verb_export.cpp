@@ -1,0 +1,41 @@
+// `kernelift export`: a run in the formats of other tools.
+#include "cli/verbs.h"
+#include "core/base/file.h"
+#include "tuner/store/export.h"
+
+namespace kernelift::cli {
+namespace {
+
+struct Options {
+  std::string run, format, out;
+};
+
+Result<Exit> run(const Options& options, const Context& context) {
+  KERNELIFT_ASSIGN(Run opened, Run::open(options.run));
+  KERNELIFT_ASSIGN(Json document, export_run(opened, options.format));
+  if (options.out.empty()) {
+    // The document is the output itself, whether or not --json was given.
+    std::string text = document.dump(2) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return Exit::Done;
+  }
+  KERNELIFT_TRY(write_atomically(options.out, document.dump(2) + "\n"));
+  context.say("wrote " + options.out);
+  context.emit({{"format", options.format}, {"file", options.out}});
+  return Exit::Done;
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("RUN", options->run, "A .klrun file")->required();
+  app.add_option("--to", options->format, "t4 (Kernel Tuner's results), cachefile, or json (all of it)")->required();
+  app.add_option("-o,--out", options->out, "File to write; stdout if absent");
+  return [options](const Context& context) { return run(*options, context); };
+}
+
+}  // namespace
+
+extern const Verb kExport = {"export", "a run as Kernel Tuner T4 results, cachefile, or JSON",
+                             "kernelift export .kernelift/runs/bilateral-1.klrun --to t4 -o bilateral_T4.json", setup};
+
+}  // namespace kernelift::cli

@@ -1,0 +1,99 @@
+// See flag_proposer.h.
+#include "tuner/compiler/flag_proposer.h"
+
+#include <algorithm>
+
+namespace kernelift {
+namespace {
+
+const char* const kLevels[] = {"O1", "O2", "O3", "Os"};
+struct FastMath { const char* name; std::vector<std::string> flags; };
+const std::vector<FastMath>& fast_math() {
+  static const std::vector<FastMath> all = {{"contract", {"contract"}}, {"reassoc", {"reassoc"}}, {"arcp", {"arcp"}},
+                                            {"afn", {"afn"}},           {"finite", {"nnan", "ninf"}}, {"nsz", {"nsz"}}};
+  return all;
+}
+constexpr size_t kInherited = 3;   ///< Recipes of the previous base that are tried first on a new one.
+
+}  // namespace
+
+const Trial* compiler_base(const History& history) { return history.best_applicable(); }
+
+Space FlagProposer::recipe_space() {
+  std::vector<Tunable> parameters{{"level", {0, 1, 2, 3}, 2, false},
+                                  {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
+                                  {"inline", {-1, 0, 100, 1000, 10000}, 0},
+                                  {"vectorize", {0, 1}, 1}};
+  for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
+  return *Space::create(std::move(parameters), {});
+}
+
+Recipe FlagProposer::recipe(const Space& space, const Point& point) {
+  Bindings values = space.bindings(point);
+  Recipe recipe;
+  recipe.level = kLevels[values.at("level")];
+  recipe.unroll_threshold = static_cast<int>(values.at("unroll"));
+  recipe.inline_threshold = static_cast<int>(values.at("inline"));
+  recipe.vectorize = values.at("vectorize") != 0;
+  for (auto& piece : fast_math())
+    if (values.at(piece.name)) recipe.fast_math.insert(recipe.fast_math.end(), piece.flags.begin(), piece.flags.end());
+  return recipe;
+}
+
+FlagProposer::FlagProposer(std::string strategy, uint64_t seed)
+    : strategy_(std::move(strategy)), seed_(seed), space_(recipe_space()) {}
+
+std::vector<Proposal> FlagProposer::propose(const History& history, size_t count) {
+  const Trial* origin = compiler_base(history);
+  if (!origin) return {};
+  Base& base = bases_[origin->id];
+  if (!base.searcher) {
+    base.id = origin->id;
+    base.searcher = *make_searcher(strategy_, space_, seed_ + static_cast<uint64_t>(origin->id));
+    Random random(seed_);
+    Point start = space_.start(random);
+    base.searcher->tell({start, true, 1 / origin->verdict.speedup()});
+    // Single changes first: they tell most, and each is a sensible recipe by itself.
+    base.first = space_.neighbours(start, false);
+    std::reverse(base.first.begin(), base.first.end());
+    for (auto& [id, other] : bases_) {
+      if (id == origin->id || !other.searcher) continue;
+      auto seen = other.searcher->told();
+      std::erase_if(seen, [](auto& observation) { return !observation.ok; });
+      std::sort(seen.begin(), seen.end(), [](auto& a, auto& b) { return a.cost < b.cost; });
+      for (size_t i = std::min(kInherited, seen.size()); i-- > 0;) base.first.push_back(seen[i].point);
+    }
+  }
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    Point point;
+    if (!base.first.empty()) {
+      point = base.first.back();
+      base.first.pop_back();
+    } else {
+      auto asked = base.searcher->ask(1);
+      if (asked.empty()) break;
+      point = asked[0];
+    }
+    Proposal proposal{origin->candidate, {origin->id}};
+    proposal.candidate.recipe = recipe(space_, point);
+    if (proposal.candidate.recipe.is_default()) continue;
+    proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
+    proposal.candidate.note = proposal.candidate.recipe.text();
+    base.asked.emplace(proposal.candidate.key(), point);
+    proposals.push_back(std::move(proposal));
+  }
+  return proposals;
+}
+
+void FlagProposer::learn(const Trial& trial) {
+  Hash key = trial.candidate.key();
+  for (auto& [id, base] : bases_) {
+    auto asked = base.asked.find(key);
+    if (asked == base.asked.end()) continue;
+    base.searcher->tell({asked->second, trial.verdict.ok(), trial.verdict.ok() ? 1 / trial.verdict.speedup() : 0});
+    base.asked.erase(asked);
+  }
+}
+
+}  // namespace kernelift

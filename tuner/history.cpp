@@ -1,0 +1,65 @@
+// See history.h.
+#include "tuner/history.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kernelift {
+namespace {
+
+bool faster(const Trial* a, const Trial* b) {
+  double left = a->verdict.speedup_low(), right = b->verdict.speedup_low();
+  return left != right ? left > right : a->id < b->id;
+}
+
+}  // namespace
+
+const Trial& History::add(Trial trial) {
+  trials_.push_back(std::move(trial));
+  const Trial* added = &trials_.back();
+  keys_.emplace(added->candidate.key(), added);
+  if (!baseline_ && added->candidate.tier == "baseline") baseline_ = added;
+  if (added->verdict.ok()) {
+    if (!best_ || faster(added, best_)) best_ = added;
+    if (added->applicable() && (!best_applicable_ || faster(added, best_applicable_))) best_applicable_ = added;
+  }
+  return *added;
+}
+
+void History::confirm(int64_t id, Verdict verdict) {
+  for (auto& trial : trials_)
+    if (trial.id == id) trial.confirmed = std::move(verdict);
+}
+
+const Trial* History::find(int64_t id) const {
+  auto found = std::lower_bound(trials_.begin(), trials_.end(), id, [](const Trial& trial, int64_t wanted) { return trial.id < wanted; });
+  return found != trials_.end() && found->id == id ? &*found : nullptr;
+}
+
+const Trial* History::by_key(const Hash& key) const {
+  auto found = keys_.find(key);
+  return found == keys_.end() ? nullptr : found->second;
+}
+
+std::vector<const Trial*> History::best_sources(size_t count) const {
+  std::vector<const Trial*> working, chosen;
+  for (auto& trial : trials_)
+    if (trial.verdict.ok() && trial.applicable()) working.push_back(&trial);
+  std::sort(working.begin(), working.end(), faster);
+  std::set<std::string> seen;
+  for (auto* trial : working)
+    if (chosen.size() < count && seen.insert(trial->candidate.source).second) chosen.push_back(trial);
+  return chosen;
+}
+
+std::vector<const Trial*> History::best_candidates(size_t count, bool applicable_only) const {
+  std::vector<const Trial*> working;
+  for (auto& trial : trials_)
+    if (trial.verdict.ok() && trial.candidate.tier != "baseline" && (!applicable_only || trial.applicable()))
+      working.push_back(&trial);
+  std::sort(working.begin(), working.end(), faster);
+  working.resize(std::min(working.size(), count));
+  return working;
+}
+
+}  // namespace kernelift

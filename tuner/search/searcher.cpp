@@ -1,0 +1,91 @@
+// What every searcher shares, the table of strategies, and random search, which is nothing but the shared part.
+#include "tuner/search/searcher.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kFreshDraws = 64;    ///< Uniform draws before the space is walked for a point that is left.
+constexpr int kStaleAnswers = 16;  ///< Visited points a strategy may offer in a row before chance takes over.
+constexpr uint64_t kLongestWalk = 1 << 20;
+
+class RandomSearch : public Searcher {
+ public:
+  using Searcher::Searcher;
+  const char* name() const override { return "random"; }
+
+ protected:
+  std::optional<Point> do_ask() override { return std::nullopt; }
+};
+
+struct Entry { const char* name; std::unique_ptr<Searcher> (*make)(const Space&, uint64_t); };
+constexpr Entry kEntries[] = {{"random", make_random_search},
+                              {"local", make_local_search},
+                              {"genetic", make_genetic_search},
+                              {"bayesian", make_bayesian_search},
+                              {"portfolio", make_portfolio_search}};
+
+}  // namespace
+
+std::vector<Point> Searcher::ask(size_t count) {
+  std::vector<Point> points;
+  while (points.size() < count) {
+    std::optional<Point> point;
+    for (int tries = 0; tries < kStaleAnswers; ++tries) {
+      point = do_ask();
+      if (!point || !visited(*point)) break;
+      point.reset();
+    }
+    if (!point) point = fresh();
+    if (!point) break;
+    visited_.insert(*point);
+    pending_.insert(*point);
+    points.push_back(std::move(*point));
+  }
+  return points;
+}
+
+void Searcher::tell(const Observation& observation) {
+  visited_.insert(observation.point);
+  pending_.erase(observation.point);
+  told_.push_back(observation);
+  if (observation.ok && (!best() || observation.cost < told_[best_].cost)) best_ = told_.size() - 1;
+  do_tell(observation);
+}
+
+std::optional<Point> Searcher::fresh() {
+  if (space_.count() == 0) return std::nullopt;
+  for (int draw = 0; draw < kFreshDraws; ++draw) {
+    Point point = space_.sample(random_);
+    if (!visited(point)) return point;
+  }
+  if (!space_.indexed()) return std::nullopt;
+  uint64_t count = static_cast<uint64_t>(space_.count());
+  uint64_t rank = std::uniform_int_distribution<uint64_t>(0, count - 1)(random_);
+  for (uint64_t step = 0; step < std::min(count, kLongestWalk); ++step)
+    if (Point point = space_.at((rank + step) % count); !visited(point)) return point;
+  return std::nullopt;
+}
+
+std::unique_ptr<Searcher> make_random_search(const Space& space, uint64_t seed) {
+  return std::make_unique<RandomSearch>(space, seed);
+}
+
+const std::vector<std::string>& searcher_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (auto& entry : kEntries) all.push_back(entry.name);
+    return all;
+  }();
+  return names;
+}
+
+Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed) {
+  std::string known;
+  for (auto& entry : kEntries) {
+    if (name == entry.name) return entry.make(space, seed);
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return usage_error("'" + name + "' is no search strategy; there are " + known);
+}
+
+}  // namespace kernelift

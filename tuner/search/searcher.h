@@ -1,0 +1,68 @@
+// The seam of all searchers: ask for points, tell what they cost. Searchers see numbers only (no GPU, time or disk), so
+// each can be run against recorded trials. The base class keeps what has been asked, so that no searcher repeats a
+// point, and what has been told; strategies fill in the do_ functions.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tuner/space/space.h"
+
+namespace kernelift {
+
+struct Observation {
+  Point point;
+  bool ok = false;
+  double cost = 0;     ///< Lower is better, > 0; meaningless unless ok.
+};
+
+class Searcher {
+ public:
+  Searcher(const Space& space, uint64_t seed) : space_(space), random_(seed) {}
+  virtual ~Searcher() = default;
+  Searcher(const Searcher&) = delete;
+  Searcher& operator=(const Searcher&) = delete;
+
+  /// Up to `count` points never asked or told before; fewer only when the space is spent.
+  std::vector<Point> ask(size_t count);
+  /// Results in any order, also of points that were never asked (a resumed run, another searcher's).
+  void tell(const Observation& observation);
+
+  virtual const char* name() const = 0;
+  const Space& space() const { return space_; }
+  const std::vector<Observation>& told() const { return told_; }
+  /// The best successful observation, or nullptr.
+  const Observation* best() const { return best_ < told_.size() ? &told_[best_] : nullptr; }
+
+ protected:
+  /// The strategy's next point, or nullopt to leave the choice to chance. May return a visited point: it is dropped.
+  virtual std::optional<Point> do_ask() = 0;
+  virtual void do_tell(const Observation& observation) {}
+
+  bool visited(const Point& point) const { return visited_.contains(point); }
+  /// A uniformly drawn point not visited yet; nullopt if none is left (or, for a space that is not indexed, none found).
+  std::optional<Point> fresh();
+  const std::set<Point>& pending() const { return pending_; }
+
+  const Space& space_;     ///< EXPECTS: outlives the searcher.
+  Random random_;
+
+ private:
+  std::set<Point> visited_, pending_;
+  std::vector<Observation> told_;
+  size_t best_ = SIZE_MAX;
+};
+
+/// random | local | genetic | bayesian | portfolio. An unknown name is a usage error that lists them.
+Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed);
+const std::vector<std::string>& searcher_names();
+
+// Each strategy's constructor; its essay is in NAME_search.cpp.
+std::unique_ptr<Searcher> make_random_search(const Space&, uint64_t seed);
+std::unique_ptr<Searcher> make_local_search(const Space&, uint64_t seed);
+std::unique_ptr<Searcher> make_genetic_search(const Space&, uint64_t seed);
+std::unique_ptr<Searcher> make_bayesian_search(const Space&, uint64_t seed);
+std::unique_ptr<Searcher> make_portfolio_search(const Space&, uint64_t seed);
+
+}  // namespace kernelift

@@ -1,0 +1,81 @@
+// Claims about recorded trials and simulation; the published files are used where they lie beside the checkout.
+#include "tuner/search/trials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "core/base/file.h"
+#include "tuner/search/simulation.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+const char* const kCachefile = R"({"device_name": "D", "kernel_name": "k", "tune_params_keys": ["a", "mode"],
+  "tune_params": {"a": [1, 2], "mode": ["x", "y"]}, "objective": "time", "cache": {
+  "1,x": {"a": 1, "mode": "x", "time": 4.0}, "2,x": {"a": 2, "mode": "x", "time": 2.0},
+  "2,y": {"a": 2, "mode": "y", "time": "RuntimeFailedConfig"}}})";
+const char* const kT4 = R"({"results": [
+  {"configuration": {"a": 1}, "invalidity": "correct", "measurements": [{"name": "time", "value": 3.0}], "objectives": ["time"]},
+  {"configuration": {"a": 2}, "invalidity": "runtime", "measurements": [{"name": "time", "value": "X"}], "objectives": ["time"]}],
+  "schema_version": "1.0.0"})";
+
+TEST(Trials, ReadACachefile) {
+  auto trials = parse_trials(kCachefile, "c.json");
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  EXPECT_EQ(trials->space.count(), 3);
+  EXPECT_EQ(trials->failures, 1u);
+  EXPECT_EQ(trials->optimum, 2.0);
+  EXPECT_EQ(trials->device, "D");
+}
+
+TEST(Trials, ReadT4Results) {
+  auto trials = parse_trials(kT4, "t4.json");
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  EXPECT_EQ(trials->optimum, 3.0);
+  EXPECT_EQ(trials->failures, 1u);
+}
+
+TEST(Trials, NoTruncationOrFlippedByteCrashesTheReader) {
+  std::string text = kCachefile;
+  for (size_t cut = 0; cut < text.size(); ++cut)
+    if (auto trials = parse_trials(text.substr(0, cut), "cut"); !trials.ok()) {
+      EXPECT_THAT(trials.error().message, HasSubstr("cut"));
+    }
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string flipped = text;
+    flipped[at] ^= 1 << (at % 7);
+    (void)parse_trials(flipped, "flipped");
+  }
+}
+
+TEST(Trials, ADamagedGzipIsOneSentence) {
+  auto folder = *TemporaryFolder::create("trials");
+  auto file = folder.path() / "x.json.gz";
+  ASSERT_TRUE(write_atomically(file, std::string_view("\x1f\x8b\x08garbage")).ok());
+  auto trials = read_trials(file);
+  ASSERT_FALSE(trials.ok());
+  EXPECT_THAT(trials.error().message, HasSubstr("damaged gzip"));
+}
+
+TEST(Simulation, AFullBudgetFindsTheOptimum) {
+  auto trials = parse_trials(kCachefile, "c.json");
+  auto curve = simulate(*trials, "random", 3, 4);
+  EXPECT_EQ(curve->quantile(3, 0), 1.0);
+}
+
+TEST(Simulation, ModelBasedSearchBeatsChanceOnPublishedTrials) {
+  auto file = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "../shared/trials/convolution_milo_A4000.json.gz";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no published trials beside the checkout";
+  auto trials = read_trials(file);
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  EXPECT_EQ(trials->results.size(), 4362u);
+  double random = simulate(*trials, "random", 60, 6)->mean(60);
+  EXPECT_GT(simulate(*trials, "bayesian", 60, 6)->mean(60), random);
+  EXPECT_GT(simulate(*trials, "portfolio", 60, 6)->mean(60), random);
+}
+
+}  // namespace
+}  // namespace kernelift

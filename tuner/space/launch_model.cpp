@@ -1,0 +1,132 @@
+// See launch_model.h. Free variables are looked for in this order: knobs, kernel arguments spelled as the variable
+// (their recorded value), the block's own variable (`threads` in `<<<(n + threads - 1) / threads, threads>>>`), and at
+// most one more per axis by bisection, since launch expressions grow with the problem size.
+#include "tuner/space/launch_model.h"
+
+#include <cstring>
+
+namespace kernelift {
+namespace {
+
+constexpr int64_t kLargestSize = int64_t{1} << 40;  ///< Bound of the bisection: more elements than any GPU holds.
+
+uint32_t axis_of(const Dim3& dim, int axis) { return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z; }
+
+std::optional<int64_t> integer_argument(const MepInstance& instance, size_t index, const std::string& type) {
+  if (index >= instance.parameters.size()) return std::nullopt;
+  auto [offset, size] = instance.parameters[index];
+  if (offset + size > instance.arguments.size() || type.find("float") != type.npos || type.find("double") != type.npos)
+    return std::nullopt;
+  bool is_unsigned = type.find("unsigned") != type.npos || type.find("size_t") != type.npos;
+  auto read = [&](auto value) -> std::optional<int64_t> {
+    std::memcpy(&value, instance.arguments.data() + offset, sizeof value);
+    return static_cast<int64_t>(value);
+  };
+  if (size == 4) return is_unsigned ? read(uint32_t{}) : read(int32_t{});
+  if (size == 8) return read(int64_t{});
+  if (size == 2) return is_unsigned ? read(uint16_t{}) : read(int16_t{});
+  return std::nullopt;
+}
+
+/// The largest value of `name` for which the expression gives `target`, assuming that it never falls as `name` grows.
+std::optional<int64_t> solve(const Expression& expression, const std::string& name, Bindings bound, int64_t target) {
+  int64_t low = 0, high = kLargestSize;
+  while (low < high) {
+    int64_t middle = low + (high - low + 1) / 2;
+    bound[name] = middle;
+    auto value = expression.evaluate(bound);
+    if (!value.ok() || *value > target) high = middle - 1;
+    else low = middle;
+  }
+  bound[name] = low;
+  auto value = expression.evaluate(bound);
+  if (!value.ok() || *value != target || low == kLargestSize) return std::nullopt;
+  return low;
+}
+
+std::optional<Expression> parsed(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  auto expression = Expression::parse(text);
+  return expression.ok() ? std::optional(*expression) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LaunchModel> LaunchModel::fit(const Mep& mep) {
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  for (auto& site : mep.launches) {
+    if (site.through_macro) continue;
+    LaunchModel model;
+    bool consistent = !mep.instances.empty();
+    for (int axis = 0; axis < 3; ++axis) model.grid_[axis] = parsed(site.grid[axis]), model.block_[axis] = parsed(site.block[axis]);
+    for (auto& instance : mep.instances) {
+      Bindings arguments = knobs;
+      for (size_t i = 0; i < site.argument_text.size() && i < mep.parameters.size(); ++i)
+        if (auto value = integer_argument(instance, i, mep.parameters[i].scalar); value && !mep.parameters[i].scalar.empty())
+          arguments.emplace(site.argument_text[i], *value);
+      for (int axis = 0; axis < 3; ++axis) {  // The block first: its own variable is known from the record.
+        if (!model.block_[axis]) continue;
+        int64_t recorded = axis_of(instance.geometry.block, axis);
+        for (auto& name : model.block_[axis]->variables())
+          if (!arguments.contains(name) && model.block_[axis]->text() == name) arguments[name] = recorded;
+        auto value = model.block_[axis]->evaluate(arguments);
+        if (!value.ok()) model.block_[axis].reset();
+        else if (*value != recorded) consistent = false;
+      }
+      for (int axis = 0; axis < 3; ++axis) {
+        Bindings bound = arguments;
+        model.bound_[axis].emplace_back();
+        if (!model.grid_[axis]) continue;
+        std::vector<std::string> unknown;
+        for (auto& name : model.grid_[axis]->variables())
+          if (!bound.contains(name)) unknown.push_back(name);
+        int64_t recorded = axis_of(instance.geometry.grid, axis);
+        if (unknown.size() == 1)
+          if (auto value = solve(*model.grid_[axis], unknown[0], bound, recorded)) bound[unknown[0]] = *value;
+        auto value = model.grid_[axis]->evaluate(bound);
+        if (!value.ok()) model.grid_[axis].reset();
+        else if (*value != recorded) consistent = false;
+        model.bound_[axis].back() = bound;
+      }
+    }
+    if (consistent) return model;
+  }
+  return std::nullopt;
+}
+
+std::optional<Expression> LaunchModel::divisor(int axis) const {
+  if (!grid_[axis]) return std::nullopt;
+  std::string text = grid_[axis]->text();
+  // Expression::text() is normalised, so the last operator outside parentheses is the root.
+  int depth = 0;
+  size_t slash = text.npos, comma = text.npos;
+  bool other_root = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '(') ++depth;
+    else if (c == ')') --depth;
+    else if (depth == 0 && c == '/') slash = at;
+    else if (depth == 0 && std::strchr("+-*%<>?&|^=", c)) other_root = slash == text.npos ? other_root : true;
+    else if (depth == 1 && c == ',' && text.starts_with("ceil_div(")) comma = at;
+  }
+  if (comma != text.npos && text.back() == ')') return parsed(text.substr(comma + 1, text.size() - comma - 2));
+  // Looser operators beside the division ("a + b / c") would make it no root.
+  depth = 0;
+  for (char c : text.substr(0, slash == text.npos ? 0 : slash)) {
+    if (c == '(') ++depth;
+    else if (c == ')') --depth;
+    else if (depth == 0 && std::strchr("+-<>?&|^=%", c)) other_root = true;
+  }
+  if (slash == text.npos || other_root) return std::nullopt;
+  return parsed(text.substr(slash + 1));
+}
+
+Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& knobs) const {
+  KERNELIFT_ASSERT(grid_[axis], "the axis has an expression");
+  Bindings bound = bound_[axis][instance];
+  for (auto& [name, value] : knobs) bound[name] = value;
+  return grid_[axis]->evaluate(bound);
+}
+
+}  // namespace kernelift

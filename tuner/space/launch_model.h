@@ -1,0 +1,31 @@
+// What a launch site's expressions say about one MEP: do they reproduce the recorded geometries, with which values of
+// their free variables, and by which divisor does each grid axis follow the block? The bridge between the text of
+// `k<<<(n + B - 1) / B, B>>>(…, n)` and a grid that scales when B is turned.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+class LaunchModel {
+ public:
+  /// The first launch site that is consistent with every recorded instance; nullopt if there is none.
+  static std::optional<LaunchModel> fit(const Mep& mep);
+
+  const std::optional<Expression>& grid(int axis) const { return grid_[axis]; }
+  const std::optional<Expression>& block(int axis) const { return block_[axis]; }
+  /// D in a grid of the form `… / D` or `ceil_div(…, D)`.
+  std::optional<Expression> divisor(int axis) const;
+  /// The grid axis that the site would launch for instance `i` when the knobs have these values. Free variables keep
+  /// the value found for the instance (the largest that gives the recorded grid, where they had to be solved for).
+  Result<int64_t> grid_at(int axis, size_t instance, const Bindings& knobs) const;
+
+ private:
+  std::optional<Expression> grid_[3], block_[3];
+  std::vector<Bindings> bound_[3];            ///< Per axis, per instance: free variables of the grid expression.
+};
+
+}  // namespace kernelift

@@ -1,0 +1,42 @@
+// The parameter tier's space for one source text of a MEP: its knobs (macros and constants that feed kernel or launch)
+// and, where the launch site's expressions allow, its block size. Grid follows block by expression (DESIGN D10): a
+// geometry parameter is offered only when the site's expressions reproduce every recorded geometry at the original
+// values and say how the grid scales. What is left alone is listed with the reason. Shared-memory and register limits
+// are not guessed here: the evaluator's verdict teaches them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "tuner/space/space.h"
+
+namespace kernelift {
+
+class MepSpace {
+ public:
+  /// `parent` carries the source text, the values it already holds, and the launches that run it.
+  static MepSpace create(const Mep& mep, const Candidate& parent);
+
+  const Space& space() const { return space_; }
+  /// "TILE: spelled twice in the source", for the log.
+  const std::vector<std::string>& left_alone() const { return left_alone_; }
+  /// `parent` with the values in place: edited text, `values`, launches. The original point gives the parent itself.
+  Candidate materialise(const Point& point) const;
+  /// The same space without parameter `index`, which keeps its original value.
+  MepSpace without(size_t index) const;
+
+ private:
+  /// One grid or block axis as a function of parameters, over the recorded geometry.
+  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; };
+
+  Candidate parent_;
+  std::string kernel_name_;
+  Space space_;
+  std::vector<Expression> constraints_;
+  std::vector<AxisRule> rules_;
+  std::vector<std::string> knobs_;            ///< Parameters that are spelled in the text; the others are geometry only.
+  std::vector<std::string> left_alone_;
+};
+
+}  // namespace kernelift

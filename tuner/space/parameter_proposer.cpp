@@ -1,0 +1,118 @@
+// See parameter_proposer.h.
+#include "tuner/space/parameter_proposer.h"
+
+#include <algorithm>
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kSources = 2;          ///< Source texts tuned side by side: the best, and one to fall back on.
+
+Observation observe(const Point& point, const Verdict& verdict) {
+  // Costs are relative to the original measured in the same process, so that drift of the machine cancels.
+  return {point, verdict.ok(), verdict.ok() ? 1 / verdict.speedup() : 0};
+}
+
+/// Says more about the parameter than about resources: no other value of the parameter can be right either.
+bool wrong_in_kind(const Verdict& verdict) {
+  return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside ||
+         verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Crashed;
+}
+
+}  // namespace
+
+ParameterProposer::ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed)
+    : mep_(mep), strategy_(std::move(strategy)), seed_(seed) {}
+
+ParameterProposer::Base* ParameterProposer::base_for(const Trial& trial, const History& history) {
+  auto& slot = bases_[trial.candidate.source];
+  if (slot) return slot.get();
+  slot = std::make_unique<Base>();
+  slot->id = trial.id;
+  slot->space = std::make_unique<MepSpace>(MepSpace::create(mep_, trial.candidate));
+  const Space& space = slot->space->space();
+  if (bases_.size() == 1)
+    for (auto& reason : slot->space->left_alone()) notes_.push_back("left alone: " + reason);
+  if (space.parameters().empty()) return slot.get();
+  Random random(seed_);
+  Point start = space.start(random);
+  for (auto& point : space.neighbours(start, true)) slot->probes.push_back(point);
+  // A resumed run knows some answers already; asking again is answered from the history.
+  slot->probed.emplace(start, trial.verdict);
+  if (slot->probes.empty()) start_searcher(*slot);
+  return slot.get();
+}
+
+void ParameterProposer::start_searcher(Base& base) {
+  // Parameters from last to first, so that indices stay right while some are frozen.
+  std::vector<size_t> dead;
+  const auto& parameters = base.space->space().parameters();
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    size_t moved = 0, wrong = 0;
+    for (auto& [point, verdict] : base.probed)
+      if (point[p] != parameters[p].start) ++moved, wrong += wrong_in_kind(verdict);
+    if (moved && moved == wrong) dead.push_back(p);
+  }
+  std::map<Point, Verdict> probed = std::move(base.probed);
+  std::vector<size_t> starts;
+  for (auto& parameter : parameters) starts.push_back(parameter.start);
+  for (size_t p : dead) {
+    notes_.push_back(parameters[p].name + " changes what the kernel computes; left alone");
+    *base.space = base.space->without(p);
+  }
+  const Space& space = base.space->space();
+  auto searcher = make_searcher(strategy_, space, seed_ + static_cast<uint64_t>(base.id));
+  KERNELIFT_ASSERT(searcher.ok(), "the strategy's name was checked");
+  base.searcher = std::move(*searcher);
+  for (auto& [point, verdict] : probed) {
+    Point mapped = point;
+    bool kept = true;
+    for (size_t p : dead) kept = kept && mapped[p] == starts[p], mapped[p] = 0;
+    if (kept && space.valid(mapped)) base.searcher->tell(observe(mapped, verdict));
+  }
+}
+
+std::vector<Proposal> ParameterProposer::propose(const History& history, size_t count) {
+  std::vector<Proposal> proposals;
+  for (auto* trial : history.best_sources(kSources)) {
+    if (proposals.size() >= count) break;
+    // A winner of this tier has another text than the source it was tuned from; tuning goes on in that one's space.
+    const Trial* origin = trial;
+    while (origin->candidate.tier == "params" && !origin->parents.empty() && history.find(origin->parents[0]))
+      origin = history.find(origin->parents[0]);
+    Base* base = base_for(*origin, history);
+    if (base->space->space().parameters().empty()) continue;
+    std::vector<Point> points;
+    while (!base->probes.empty() && proposals.size() + points.size() < count) {
+      points.push_back(base->probes.front());
+      base->probes.pop_front();
+      ++base->unanswered;
+    }
+    if (base->searcher && proposals.size() + points.size() < count) points = base->searcher->ask(count - proposals.size());
+    for (auto& point : points) {
+      Proposal proposal{base->space->materialise(point), {base->id}};
+      proposal.candidate.proposer = name();
+      base->asked.emplace(proposal.candidate.key(), point);
+      proposals.push_back(std::move(proposal));
+    }
+  }
+  return proposals;
+}
+
+void ParameterProposer::learn(const Trial& trial) {
+  Hash key = trial.candidate.key();
+  for (auto& [source, base] : bases_) {
+    auto asked = base->asked.find(key);
+    if (asked == base->asked.end()) continue;
+    if (base->searcher) {
+      base->searcher->tell(observe(asked->second, trial.verdict));
+    } else if (base->probed.emplace(asked->second, trial.verdict).second && --base->unanswered == 0 && base->probes.empty()) {
+      start_searcher(*base);
+    }
+    base->asked.erase(asked);
+  }
+}
+
+std::vector<std::string> ParameterProposer::take_notes() { return std::exchange(notes_, {}); }
+
+}  // namespace kernelift

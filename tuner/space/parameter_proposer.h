@@ -1,0 +1,47 @@
+// The parameter tier: knob values and block sizes of the best sources, chosen by a searcher. Each source text gets a
+// space of its own. Before its searcher starts, every parameter is moved one step up and down alone; one whose every
+// step gives a wrong answer is no tuning knob (a stencil's radius, an iteration count) and is left alone from then on.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "core/model/mep.h"
+#include "tuner/proposer.h"
+#include "tuner/search/searcher.h"
+#include "tuner/space/mep_space.h"
+
+namespace kernelift {
+
+class ParameterProposer : public Proposer {
+ public:
+  ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed);
+  std::string name() const override { return "params:" + strategy_; }
+  std::string tier() const override { return "params"; }
+  std::vector<Proposal> propose(const History& history, size_t count) override;
+  void learn(const Trial& trial) override;
+  std::vector<std::string> take_notes() override;
+
+ private:
+  /// One source text being tuned.
+  struct Base {
+    int64_t id = 0;                           ///< Of the trial whose source it is.
+    std::unique_ptr<MepSpace> space;
+    std::unique_ptr<Searcher> searcher;       ///< Over *space; null until the probes are answered.
+    std::deque<Point> probes;                 ///< Not proposed yet.
+    size_t unanswered = 0;
+    std::map<Point, Verdict> probed;
+    std::map<Hash, Point> asked;              ///< By candidate key.
+  };
+
+  Base* base_for(const Trial& trial, const History& history);
+  void start_searcher(Base& base);
+
+  const Mep& mep_;
+  std::string strategy_;
+  uint64_t seed_;
+  std::map<std::string, std::unique_ptr<Base>> bases_;   ///< By source text.
+  std::vector<std::string> notes_;
+};
+
+}  // namespace kernelift

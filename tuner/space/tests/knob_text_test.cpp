@@ -1,0 +1,36 @@
+// Claims about finding a knob's spelled value in rewritten source text.
+#include "tuner/space/knob_text.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+std::string found(std::string source, const char* name, int64_t value) {
+  auto range = find_knob(source, name, value);
+  return range ? source.substr(range->begin, range->end - range->begin) : "<none>";
+}
+
+TEST(KnobText, FindsAMacrosValue) { EXPECT_EQ(found("#define TILE 16\nint x;", "TILE", 16), "16"); }
+TEST(KnobText, IgnoresCommentsBesideTheValue) { EXPECT_EQ(found("#  define TILE /* was 8 */ 16 // TILE 4\n", "TILE", 16), "16"); }
+TEST(KnobText, TakesAParenthesisedExpressionWhole) { EXPECT_EQ(found("#define TILE (1 << 4)\n", "TILE", 16), "(1 << 4)"); }
+TEST(KnobText, FindsAConstexprValue) { EXPECT_EQ(found("constexpr int kTile = 16;", "kTile", 16), "16"); }
+TEST(KnobText, FindsABracedValue) { EXPECT_EQ(found("static constexpr unsigned kTile{16u};", "kTile", 16), "16u"); }
+TEST(KnobText, FindsAnEnumerator) { EXPECT_EQ(found("enum { A = 1, TILE = 16 };", "TILE", 16), "16"); }
+TEST(KnobText, DoesNotTakeALongerNameForTheKnob) { EXPECT_EQ(found("#define TILE_X 16\n", "TILE", 16), "<none>"); }
+TEST(KnobText, RefusesAValueOtherThanTheScanSaw) { EXPECT_EQ(found("#define TILE 32\n", "TILE", 16), "<none>"); }
+TEST(KnobText, RefusesAKnobSpelledTwice) {
+  EXPECT_EQ(found("#ifdef A\n#define TILE 16\n#else\n#define TILE 16\n#endif\n", "TILE", 16), "<none>");
+}
+TEST(KnobText, IgnoresADefinitionInsideAComment) { EXPECT_EQ(found("// #define TILE 16\n#define TILE 16\n", "TILE", 16), "16"); }
+TEST(KnobText, SurvivesAnyTruncation) {
+  std::string source = "/* c */ #define A (1 +\n\"str\\\"\" '\\'' constexpr int B{4 // x\n enum { A = 2";
+  for (size_t cut = 0; cut <= source.size(); ++cut) found(source.substr(0, cut), "A", 2), found(source.substr(0, cut), "B", 4);
+}
+TEST(KnobText, MentionsIgnoresComments) {
+  EXPECT_FALSE(mentions("// blockDim.x\nint blockDimx;", "blockDim"));
+  EXPECT_TRUE(mentions("int i = blockDim.x;", "blockDim"));
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,151 @@
+// Claims about the parameter tier's space of a MEP: knobs, block size, and the grid that follows.
+#include "tuner/space/mep_space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+/// One kernel launched as `<<<grid, block>>>(data, n)` on `gx` blocks of `bx` threads.
+Mep mep_with(const std::string& grid, const std::string& block, uint32_t gx, uint32_t bx, int32_t n = 0) {
+  Mep mep;
+  mep.kernel_name = "k";
+  mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  LaunchSite site;
+  site.grid[0] = grid, site.block[0] = block;
+  for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1";
+  site.argument_text = {"data", "n"};
+  mep.launches = {site};
+  MepInstance instance;
+  instance.geometry = {{gx, 1, 1}, {bx, 1, 1}};
+  instance.arguments.resize(12);
+  std::memcpy(instance.arguments.data() + 8, &n, 4);
+  instance.parameters = {{0, 8}, {8, 4}};
+  mep.instances = {instance};
+  return mep;
+}
+
+Knob knob(const char* name, int64_t value, bool in_kernel, bool in_geometry) {
+  Knob made;
+  made.name = name, made.value = value, made.is_macro = true, made.in_kernel = in_kernel, made.in_geometry = in_geometry;
+  return made;
+}
+
+Candidate parent(const char* source) {
+  Candidate candidate;
+  candidate.source = source;
+  return candidate;
+}
+
+Point with(const Space& space, const std::string& name, int64_t value) {
+  Point point;
+  for (auto& parameter : space.parameters()) {
+    point.push_back(parameter.start);
+    for (size_t i = 0; i < parameter.values.size(); ++i)
+      if (parameter.name == name && parameter.values[i] == value) point.back() = i;
+  }
+  return point;
+}
+
+TEST(MepSpace, GridFollowsAGeometryKnob) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  auto space = MepSpace::create(mep, parent("#define B 64\n__global__ void k() {}"));
+  Candidate candidate = space.materialise(with(space.space(), "B", 128));
+  EXPECT_THAT(candidate.source, HasSubstr("#define B 128\n"));
+  auto geometry = candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values);
+  ASSERT_TRUE(geometry.ok());
+  EXPECT_EQ(geometry->grid.x, 8u);
+  EXPECT_EQ(geometry->block.x, 128u);
+}
+
+TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 256, 4000);
+  mep.knobs = {knob("B", 256, true, true)};
+  auto space = MepSpace::create(mep, parent("#define B 256\n"));
+  for (uint64_t rank = 0; rank < space.space().count(); ++rank)
+    EXPECT_LE(space.space().bindings(space.space().at(rank)).at("B"), 1024);
+}
+
+TEST(MepSpace, SolvesForASizeThatIsNoArgument) {
+  Mep mep = mep_with("(size + B - 1) / B", "B", 16, 64);
+  mep.knobs = {knob("B", 64, true, true)};
+  auto space = MepSpace::create(mep, parent("#define B 64\n"));
+  EXPECT_GT(space.space().count(), 1);
+}
+
+TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 99, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  auto space = MepSpace::create(mep, parent("#define B 64\n"));
+  EXPECT_TRUE(space.space().parameters().empty());
+  EXPECT_THAT(space.left_alone().at(0), HasSubstr("recorded geometry"));
+}
+
+TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
+  Mep mep = mep_with("1", "64", 1, 64);
+  mep.knobs = {knob("U", 4, true, false)};
+  auto space = MepSpace::create(mep, parent("#define U 4\n#define U 4\n"));
+  EXPECT_THAT(space.left_alone().at(0), HasSubstr("U: "));
+}
+
+TEST(MepSpace, OffersTheBlockSizeWhereTheGridDividesByIt) {
+  Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
+  auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
+  Candidate candidate = space.materialise(with(space.space(), "block_x", 128));
+  auto geometry = candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values);
+  EXPECT_EQ(geometry->grid.x, 8u);
+  EXPECT_EQ(geometry->block.x, 128u);
+}
+
+TEST(MepSpace, OffersTheBlockSizeHeldInAVariableOfTheSite) {
+  Mep mep = mep_with("(n + threads - 1) / threads", "threads", 4, 256, 1000);
+  auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
+  EXPECT_EQ(space.space().parameters().at(0).name, "block_x");
+}
+
+TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
+  Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
+  EXPECT_TRUE(MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
+}
+
+TEST(MepSpace, TheOriginalPointIsTheParentItself) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  Candidate original = parent("#define B 64\n");
+  auto space = MepSpace::create(mep, original);
+  Random random(1);
+  EXPECT_EQ(space.materialise(space.space().start(random)).key(), original.key());
+}
+
+TEST(MepSpace, ComposesWithALaunchThatAParentAlreadyChanged) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  Candidate coarsened = parent("#define B 64\n");
+  coarsened.launches = {CandidateLaunch::as_recorded("k")};
+  coarsened.launches[0].grid[0] = *Expression::parse("ceil_div(gx, 4)");
+  auto space = MepSpace::create(mep, coarsened);
+  Candidate candidate = space.materialise(with(space.space(), "B", 32));
+  EXPECT_EQ(candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->grid.x, 8u);
+}
+
+TEST(MepSpace, ContinuesFromAValueThatItsParentAlreadyHolds) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  auto first = MepSpace::create(mep, parent("#define B 64\n"));
+  Candidate child = first.materialise(with(first.space(), "B", 128));
+  auto second = MepSpace::create(mep, child);
+  Candidate grandchild = second.materialise(with(second.space(), "B", 32));
+  auto geometry = grandchild.launches.at(0).evaluate(mep.instances[0].geometry, grandchild.values);
+  EXPECT_EQ(geometry->grid.x, 32u);
+  EXPECT_EQ(geometry->block.x, 32u);
+  EXPECT_THAT(grandchild.source, HasSubstr("#define B 32\n"));
+}
+
+}  // namespace
+}  // namespace kernelift

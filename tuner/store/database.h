@@ -1,0 +1,59 @@
+// A thin cover over SQLite: prepared statements with typed binds, errors as Results with the file's name in them.
+// Knows nothing of runs. Not thread-safe: one owner.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace kernelift {
+
+class Statement {
+ public:
+  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  ~Statement();
+  Statement& bind(int index, std::string_view text);   ///< Copied. Indices count from 1, as in SQL.
+  Statement& bind(int index, int64_t value);
+  Statement& bind(int index, double value);
+
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::string text(int column) const;
+
+ private:
+  friend class Database;
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  sqlite3_stmt* statement_;
+};
+
+class Database {
+ public:
+  enum class Mode { Create, ReadWrite, ReadOnly };
+  static Result<Database> open(const std::filesystem::path& file, Mode mode);
+  Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)) {}
+  Database& operator=(Database&& other) noexcept;
+  ~Database();
+
+  Status execute(const std::string& sql);
+  Result<Statement> prepare(const std::string& sql);
+  /// Runs a statement to its end, calling `row` for each row.
+  Status run(Statement& statement, const std::function<void(const Statement&)>& row = {});
+  int64_t last_id() const;
+  /// All of `work` or none of it is stored.
+  Status transaction(const std::function<Status()>& work);
+
+ private:
+  Database(sqlite3* handle, std::filesystem::path file) : handle_(handle), file_(std::move(file)) {}
+  Error failure(const std::string& what) const;
+
+  sqlite3* handle_ = nullptr;
+  std::filesystem::path file_;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,326 @@
+// See run.h. Schema (docs/formats.md):
+//   meta(key, value)      RunMeta, one row a field, and proposers' state under "state/…"
+//   source(hash, text)    each distinct source text once
+//   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns that
+//                         a person queries by hand (outcome, tier, speedup)
+//   parent(child, parent)
+// application_id "KLRN", user_version = kRunVersion. The file is made complete under a temporary name, then renamed.
+#include "tuner/store/run.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <ctime>
+
+#include "core/base/file.h"
+#include "tuner/store/database.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint32_t kApplicationId = 0x4b4c524e;  // "KLRN"
+constexpr int kOldestReadable = 1;
+const char* const kSchema = R"(
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE source(hash TEXT PRIMARY KEY, text TEXT NOT NULL);
+  CREATE TABLE candidate(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, tier TEXT NOT NULL, proposer TEXT NOT NULL,
+    note TEXT NOT NULL, outcome TEXT NOT NULL, stage TEXT NOT NULL, speedup REAL, speedup_low REAL, seconds REAL,
+    at REAL NOT NULL, source TEXT NOT NULL REFERENCES source(hash), recipe TEXT NOT NULL, candidate TEXT NOT NULL,
+    verdict TEXT NOT NULL, confirmed TEXT);
+  CREATE INDEX candidate_key ON candidate(key);
+  CREATE TABLE parent(child INTEGER NOT NULL REFERENCES candidate(id), parent INTEGER NOT NULL);
+)";
+
+std::string now_utc() {
+  std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+Json meta_to_json(const RunMeta& meta) {
+  return {{"mep", meta.mep}, {"mep_hash", meta.mep_hash}, {"kernel", meta.kernel}, {"device", meta.device},
+          {"kernelift", meta.kernelift}, {"seed", meta.seed}, {"tiers", meta.tiers}, {"time_budget", meta.time_budget},
+          {"evaluation_budget", meta.evaluation_budget}, {"started", meta.started}, {"seconds_spent", meta.seconds_spent}};
+}
+
+Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
+  return reading(where, [&] {
+    RunMeta meta;
+    meta.mep = from.at("mep"), meta.mep_hash = from.at("mep_hash"), meta.kernel = from.at("kernel");
+    meta.device = from.at("device"), meta.kernelift = from.at("kernelift"), meta.seed = from.at("seed");
+    meta.tiers = from.at("tiers").get<std::vector<std::string>>(), meta.time_budget = from.at("time_budget");
+    meta.evaluation_budget = from.at("evaluation_budget"), meta.started = from.at("started");
+    meta.seconds_spent = from.at("seconds_spent");
+    return meta;
+  });
+}
+
+/// Says what is wrong with a file before SQLite touches it. Bytes 60..63 and 68..71 are user_version and application_id.
+Status check_header(const std::filesystem::path& file) {
+  std::string name = file.string();
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(file, code)) return environment_error(name + ": no such run file");
+  unsigned char head[100] = {};
+  int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return environment_error(name + ": cannot be read; check its permissions");
+  ssize_t got = ::read(descriptor, head, sizeof head);
+  ::close(descriptor);
+  auto big_endian = [&](int at) {
+    return uint32_t(head[at]) << 24 | uint32_t(head[at + 1]) << 16 | uint32_t(head[at + 2]) << 8 | head[at + 3];
+  };
+  if (got < 100 || std::string_view(reinterpret_cast<char*>(head), 16) != std::string_view("SQLite format 3\0", 16) ||
+      big_endian(68) != kApplicationId)
+    return environment_error(name + ": is no run file of Kernelift (or its first bytes are damaged); nothing was changed");
+  if (big_endian(60) > uint32_t(kRunVersion))
+    return environment_error(name + ": was written by a newer Kernelift (run format " + std::to_string(big_endian(60)) +
+                             ", this one reads up to " + std::to_string(kRunVersion) + "); update Kernelift. Nothing was changed");
+  if (big_endian(60) < uint32_t(kOldestReadable))
+    return environment_error(name + ": has run format " + std::to_string(big_endian(60)) + ", too old to read");
+  return done();
+}
+
+}  // namespace
+
+struct Run::State {
+  Database database;
+  std::filesystem::path file;
+  RunMeta meta;
+  int lock = -1;   ///< flock()ed while tuning; the kernel lets go when the process ends, however it ends.
+
+  State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
+  ~State() {
+    if (lock >= 0) ::close(lock);
+  }
+};
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) {
+  std::error_code code;
+  if (std::filesystem::exists(file, code)) return usage_error(file.string() + ": exists already; continue it with --resume");
+  std::filesystem::create_directories(file.parent_path(), code);
+  if (code) return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() + ")");
+  auto temporary = file;
+  temporary += ".new";
+  std::filesystem::remove(temporary, code);
+  {
+    KERNELIFT_ASSIGN(Database database, Database::open(temporary, Database::Mode::Create));
+    KERNELIFT_TRY(database.execute("PRAGMA synchronous=FULL; PRAGMA application_id=" + std::to_string(kApplicationId) +
+                                   "; PRAGMA user_version=" + std::to_string(kRunVersion) + ";" + kSchema));
+    RunMeta started = meta;
+    if (started.started.empty()) started.started = now_utc();
+    KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO meta VALUES('run', ?)"));
+    insert.bind(1, meta_to_json(started).dump());
+    KERNELIFT_TRY(database.run(insert));
+  }
+  std::filesystem::rename(temporary, file, code);
+  if (code) return environment_error(file.string() + ": cannot be created (" + code.message() + ")");
+  return attach(file, true);
+}
+
+Result<Run> Run::resume(const std::filesystem::path& file) { return attach(file, true); }
+Result<Run> Run::open(const std::filesystem::path& file) { return attach(file, false); }
+
+Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
+  KERNELIFT_TRY(check_header(file));
+  int lock = -1;
+  if (writable) {
+    auto lock_file = file;
+    lock_file += ".lock";
+    lock = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (lock < 0) return environment_error(lock_file.string() + ": cannot be written; check the folder's permissions");
+    if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+      ::close(lock);
+      return environment_error(file.string() + ": another kernelift is tuning into it; wait for it or stop it");
+    }
+  }
+  // A WAL left by a killed writer can be replayed only by a connection that may write; readers of a read-only folder
+  // see what SQLite can show them.
+  auto opened = Database::open(file, Database::Mode::ReadWrite);
+  if (!opened.ok() && !writable) opened = Database::open(file, Database::Mode::ReadOnly);
+  if (!opened.ok()) {
+    if (lock >= 0) ::close(lock);
+    return std::move(opened).error();
+  }
+  auto state = std::make_unique<State>(std::move(*opened), file);
+  state->lock = lock;
+  Database& database = state->database;
+  std::string verdict = "unreadable";
+  {
+    KERNELIFT_ASSIGN(Statement check, database.prepare("PRAGMA integrity_check(1)"));
+    KERNELIFT_TRY(database.run(check, [&](const Statement& row) { verdict = row.text(0); }));
+  }
+  if (verdict != "ok")
+    return environment_error(file.string() + ": the run file is damaged (" + verdict + "); nothing was changed. Keep it: `sqlite3 " +
+                             file.string() + " .recover` can save most of it");
+  if (writable) KERNELIFT_TRY(database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
+  std::string text;
+  {
+    KERNELIFT_ASSIGN(Statement select, database.prepare("SELECT value FROM meta WHERE key='run'"));
+    KERNELIFT_TRY(database.run(select, [&](const Statement& row) { text = row.text(0); }));
+  }
+  KERNELIFT_ASSIGN(Json json, parse_json(text, file.string()));
+  KERNELIFT_ASSIGN(state->meta, meta_from_json(json, file.string()));
+  return Run(std::move(state));
+}
+
+namespace {
+
+/// The number in "<name>-<n>.klrun", or 0.
+int run_number(const std::filesystem::path& file, const std::string& name) {
+  std::string text = file.filename().string();
+  if (!text.starts_with(name + "-") || !text.ends_with(".klrun")) return 0;
+  const char *begin = text.data() + name.size() + 1, *end = text.data() + text.size() - 6;
+  int number = 0;
+  auto [stop, code] = std::from_chars(begin, end, number);
+  return code == std::errc() && stop == end ? number : 0;
+}
+
+int highest_run(const std::filesystem::path& state, const std::string& name) {
+  int highest = 0;
+  std::error_code code;
+  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code))
+    highest = std::max(highest, run_number(entry.path(), name));
+  return highest;
+}
+
+}  // namespace
+
+std::filesystem::path Run::next_path(const std::filesystem::path& state, const std::string& name) {
+  return state / "runs" / (name + "-" + std::to_string(highest_run(state, name) + 1) + ".klrun");
+}
+
+std::filesystem::path Run::latest_path(const std::filesystem::path& state, const std::string& name) {
+  int highest = highest_run(state, name);
+  return highest ? state / "runs" / (name + "-" + std::to_string(highest) + ".klrun") : std::filesystem::path();
+}
+
+const RunMeta& Run::meta() const { return state_->meta; }
+const std::filesystem::path& Run::file() const { return state_->file; }
+std::filesystem::path Run::transcript_folder() const {
+  auto folder = state_->file;
+  return folder.replace_extension(".transcripts");
+}
+
+Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents, double at) {
+  Database& database = state_->database;
+  int64_t id = 0;
+  KERNELIFT_TRY(database.transaction([&]() -> Status {
+    std::string hash = hash_text(candidate.source).hex();
+    Json body = to_json(candidate);
+    body.erase("source");
+    KERNELIFT_ASSIGN(Statement source, database.prepare("INSERT OR IGNORE INTO source VALUES(?, ?)"));
+    KERNELIFT_TRY(database.run(source.bind(1, hash).bind(2, candidate.source)));
+    KERNELIFT_ASSIGN(Statement insert, database.prepare(
+        "INSERT INTO candidate(key, tier, proposer, note, outcome, stage, speedup, speedup_low, seconds, at, source, recipe, "
+        "candidate, verdict) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
+    insert.bind(1, candidate.key().hex()).bind(2, candidate.tier).bind(3, candidate.proposer).bind(4, candidate.note);
+    insert.bind(5, name(verdict.outcome)).bind(6, name(verdict.stage)).bind(7, verdict.speedup());
+    insert.bind(8, verdict.speedup_low()).bind(9, verdict.seconds()).bind(10, at).bind(11, hash);
+    // Diagnostics can quote bytes that are no UTF-8; the database must take them all the same.
+    auto dump = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+    insert.bind(12, candidate.recipe.text()).bind(13, dump(body)).bind(14, dump(to_json(verdict)));
+    KERNELIFT_TRY(database.run(insert));
+    id = database.last_id();
+    for (int64_t parent : parents) {
+      KERNELIFT_ASSIGN(Statement link, database.prepare("INSERT INTO parent VALUES(?, ?)"));
+      KERNELIFT_TRY(database.run(link.bind(1, id).bind(2, parent)));
+    }
+    return done();
+  }));
+  return id;
+}
+
+Status Run::record_confirmation(int64_t id, const Verdict& verdict) {
+  KERNELIFT_ASSIGN(Statement update, state_->database.prepare("UPDATE candidate SET confirmed=? WHERE id=?"));
+  return state_->database.run(update.bind(1, to_json(verdict).dump(-1, ' ', false, Json::error_handler_t::replace)).bind(2, id));
+}
+
+Status Run::record_time(double seconds_spent) {
+  state_->meta.seconds_spent = seconds_spent;
+  KERNELIFT_ASSIGN(Statement update, state_->database.prepare("UPDATE meta SET value=? WHERE key='run'"));
+  return state_->database.run(update.bind(1, meta_to_json(state_->meta).dump()));
+}
+
+Status Run::put_state(const std::string& key, const std::string& value) {
+  KERNELIFT_ASSIGN(Statement insert, state_->database.prepare("INSERT OR REPLACE INTO meta VALUES(?, ?)"));
+  return state_->database.run(insert.bind(1, "state/" + key).bind(2, value));
+}
+
+Result<std::string> Run::get_state(const std::string& key) const {
+  std::string value;
+  KERNELIFT_ASSIGN(Statement select, state_->database.prepare("SELECT value FROM meta WHERE key=?"));
+  KERNELIFT_TRY(state_->database.run(select.bind(1, "state/" + key), [&](const Statement& row) { value = row.text(0); }));
+  return value;
+}
+
+Result<std::vector<Trial>> Run::history() const {
+  Database& database = state_->database;
+  std::string where = state_->file.string();
+  std::vector<Trial> trials;
+  Status status;
+  KERNELIFT_ASSIGN(Statement select, database.prepare(
+      "SELECT candidate.id, candidate.candidate, source.text, verdict, coalesce(confirmed, ''), at FROM candidate "
+      "JOIN source ON source.hash = candidate.source ORDER BY candidate.id"));
+  auto read = [&](const Statement& row) -> Status {
+    Trial trial;
+    trial.id = row.integer(0), trial.at = row.real(5);
+    std::string place = where + ": candidate " + std::to_string(trial.id);
+    KERNELIFT_ASSIGN(Json body, parse_json(row.text(1), place));
+    body["source"] = row.text(2);
+    KERNELIFT_ASSIGN(trial.candidate, candidate_from_json(body, place));
+    KERNELIFT_ASSIGN(Json verdict, parse_json(row.text(3), place));
+    KERNELIFT_ASSIGN(trial.verdict, verdict_from_json(verdict, place));
+    if (!row.text(4).empty()) {
+      KERNELIFT_ASSIGN(Json confirmed, parse_json(row.text(4), place));
+      KERNELIFT_ASSIGN(trial.confirmed, verdict_from_json(confirmed, place));
+    }
+    trials.push_back(std::move(trial));
+    return done();
+  };
+  KERNELIFT_TRY(database.run(select, [&](const Statement& row) {
+    if (status.ok()) status = read(row);
+  }));
+  KERNELIFT_TRY(status);
+  KERNELIFT_ASSIGN(Statement links, database.prepare("SELECT child, parent FROM parent ORDER BY child"));
+  size_t at = 0;
+  KERNELIFT_TRY(database.run(links, [&](const Statement& row) {
+    while (at < trials.size() && trials[at].id < row.integer(0)) ++at;
+    if (at < trials.size() && trials[at].id == row.integer(0)) trials[at].parents.push_back(row.integer(1));
+  }));
+  return trials;
+}
+
+Result<std::optional<Trial>> Run::baseline() const {
+  KERNELIFT_ASSIGN(auto trials, history());
+  for (auto& trial : trials)
+    if (trial.candidate.tier == "baseline") return std::optional(trial);
+  return std::optional<Trial>();
+}
+
+Result<std::optional<Trial>> Run::best(bool applicable_only) const {
+  KERNELIFT_ASSIGN(auto trials, history());
+  return best_of(trials, applicable_only);
+}
+
+std::optional<Trial> best_of(const std::vector<Trial>& trials, bool applicable_only) {
+  const Trial* best = nullptr;
+  bool confirmed_any = false;
+  auto counts = [&](const Trial& trial) {
+    return (!applicable_only || trial.applicable()) && trial.candidate.tier != "baseline";
+  };
+  for (auto& trial : trials) confirmed_any |= counts(trial) && trial.confirmed.has_value();
+  for (auto& trial : trials) {
+    if (!counts(trial) || !trial.figures().ok() || (confirmed_any && !trial.confirmed)) continue;
+    if (!best || trial.figures().speedup_low() > best->figures().speedup_low()) best = &trial;
+  }
+  return best ? std::optional(*best) : std::nullopt;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,91 @@
+// A run: everything one tuning of one MEP ever tried, in one SQLite file `<state>/runs/<mep name>-<n>.klrun`. Each
+// verdict is a transaction of its own, on disk before the next candidate is chosen (WAL, synchronous=FULL: an fsync of a
+// millisecond against candidates of tens), so kill -9 or a power cut loses at most what was in flight. Readers (report,
+// apply, export) may open the file while `tune` writes; a second writer is refused.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/verdict.h"
+
+namespace kernelift {
+
+inline constexpr int kRunVersion = 1;
+
+struct RunMeta {
+  std::string mep;                   ///< Absolute path of the MEP's folder.
+  std::string mep_hash;              ///< hash_mep(): what is resumed must be what was started.
+  std::string kernel;                ///< The MEP's kernel_name.
+  std::string device;                ///< As given by --device; each verdict says what it really ran on.
+  std::string kernelift = "0.1.0";
+  uint64_t seed = 0;
+  std::vector<std::string> tiers;
+  double time_budget = 0;            ///< Seconds; 0: none.
+  int64_t evaluation_budget = 0;     ///< 0: none.
+  std::string started;               ///< UTC, ISO 8601.
+  double seconds_spent = 0;          ///< Over all sittings.
+};
+
+struct Trial {
+  int64_t id = 0;                    ///< Counts from 1 in order of completion.
+  Candidate candidate;
+  Verdict verdict;                   ///< As screened during the search.
+  std::optional<Verdict> confirmed;  ///< Finalists: fresh process, fresh samples. These figures are the ones reported.
+  std::vector<int64_t> parents;
+  double at = 0;                     ///< Seconds since the run began (all sittings).
+
+  const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
+  /// Its gain can be written into the application's source: default recipe, original compiler pipeline.
+  bool applicable() const { return candidate.recipe.is_default(); }
+};
+
+class Run {
+ public:
+  /// Refuses an existing file.
+  static Result<Run> create(const std::filesystem::path& file, const RunMeta& meta);
+  /// For tuning on. Fails if another process is tuning into it.
+  static Result<Run> resume(const std::filesystem::path& file);
+  /// For reading only.
+  static Result<Run> open(const std::filesystem::path& file);
+  /// `<state>/runs/<name>-<n>.klrun` with the lowest n that is free, and the one last written (empty if none).
+  static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
+  static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
+
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  const RunMeta& meta() const;
+  const std::filesystem::path& file() const;
+  /// Where model transcripts of this run go: beside the file, `.klrun` replaced by `.transcripts`.
+  std::filesystem::path transcript_folder() const;
+
+  Result<int64_t> record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents, double at);
+  Status record_confirmation(int64_t id, const Verdict& verdict);
+  Status record_time(double seconds_spent);
+  /// A proposer's own bookkeeping (a model's spent tokens), kept across sittings.
+  Status put_state(const std::string& key, const std::string& value);
+  Result<std::string> get_state(const std::string& key) const;
+
+  Result<std::vector<Trial>> history() const;
+  /// The original, as first measured.
+  Result<std::optional<Trial>> baseline() const;
+  /// Most promised gain (lower end of the interval), confirmed figures first: if any finalist was confirmed, only those
+  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express.
+  Result<std::optional<Trial>> best(bool applicable_only = false) const;
+
+ private:
+  struct State;
+  explicit Run(std::unique_ptr<State>);
+  static Result<Run> attach(const std::filesystem::path& file, bool writable);
+  std::unique_ptr<State> state_;
+};
+
+/// The choice that Run::best() makes, on trials in memory.
+std::optional<Trial> best_of(const std::vector<Trial>& trials, bool applicable_only);
+
+}  // namespace kernelift

@@ -1,0 +1,163 @@
+// Claims about the run database: everything comes back, damage is one sentence, a second writer is refused.
+#include "tuner/store/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/file.h"
+#include "tuner/search/trials.h"
+#include "tuner/store/export.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+
+namespace kernelift {
+namespace {
+
+using RunStore = Run;  // testing::Test has a private Run of its own.
+
+using testing::HasSubstr;
+
+class RunFile : public testing::Test {
+ protected:
+  RunMeta meta() {
+    RunMeta made;
+    made.mep = "/meps/k", made.mep_hash = "abc", made.kernel = "k<3>", made.device = "cpu", made.seed = 7;
+    made.tiers = {"params"};
+    return made;
+  }
+  Candidate candidate(const std::string& source, const std::string& tier, int64_t block) {
+    Candidate made;
+    made.source = source, made.tier = tier, made.values = {{"B", block}};
+    return made;
+  }
+  RunStore filled() {
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    EXPECT_TRUE(run.record(candidate("s", "baseline", 64), fake_ok(1), {}, 0.5).ok());
+    EXPECT_TRUE(run.record(candidate("s", "params", 128), fake_ok(1.5), {1}, 1).ok());
+    EXPECT_TRUE(run.record(candidate("t", "source", 64), fake_failure(Outcome::Wrong, "bad \xff byte"), {1, 2}, 2).ok());
+    Candidate flags = candidate("s", "compiler", 64);
+    flags.recipe.level = "O1";
+    EXPECT_TRUE(run.record(flags, fake_ok(2), {2}, 3).ok());
+    return run;
+  }
+
+  TemporaryFolder folder_ = *TemporaryFolder::create("run");
+  std::filesystem::path file_ = folder_.path() / "k-1.klrun";
+};
+
+TEST_F(RunFile, GivesEverythingBack) {
+  { RunStore run = filled(); }
+  RunStore run = std::move(*RunStore::open(file_));
+  auto trials = *run.history();
+  ASSERT_EQ(trials.size(), 4u);
+  EXPECT_EQ(trials[2].parents, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(trials[2].verdict.outcome, Outcome::Wrong);
+  EXPECT_EQ(trials[1].candidate.values.at("B"), 128);
+  EXPECT_EQ(trials[2].candidate.source, "t");
+  EXPECT_EQ(run.meta().kernel, "k<3>");
+  EXPECT_EQ((*run.baseline())->id, 1);
+}
+
+TEST_F(RunFile, BestApplicableLeavesOutWhatOnlyOurCompilerCanDo) {
+  RunStore run = filled();
+  EXPECT_EQ((*run.best())->id, 4);
+  EXPECT_EQ((*run.best(true))->id, 2);
+}
+
+TEST_F(RunFile, ConfirmedFiguresReplaceScreenedOnes) {
+  RunStore run = filled();
+  ASSERT_TRUE(run.record_confirmation(4, fake_ok(1.1)).ok());
+  ASSERT_TRUE(run.record_confirmation(2, fake_ok(1.3)).ok());
+  EXPECT_EQ((*run.best())->id, 2);
+}
+
+TEST_F(RunFile, RefusesASecondWriterByName) {
+  RunStore run = filled();
+  auto second = RunStore::resume(file_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("another kernelift"));
+  EXPECT_TRUE(RunStore::open(file_).ok());
+}
+
+TEST_F(RunFile, RefusesToOverwriteARun) {
+  { RunStore run = filled(); }
+  EXPECT_THAT(RunStore::create(file_, meta()).error().message, HasSubstr("--resume"));
+}
+
+TEST_F(RunFile, AFileOfTheFutureIsRefusedAndLeftAsItIs) {
+  { RunStore run = filled(); }
+  std::fstream(file_, std::ios::in | std::ios::out | std::ios::binary).seekp(63).put(9);
+  auto before = *read_bytes(file_);
+  auto run = RunStore::resume(file_);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("newer Kernelift"));
+  EXPECT_EQ(*read_bytes(file_), before);
+}
+
+TEST_F(RunFile, ATextFileIsNoRun) {
+  ASSERT_TRUE(write_atomically(file_, std::string_view("hello")).ok());
+  EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("is no run file"));
+}
+
+TEST_F(RunFile, AMissingFileIsNamed) { EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("k-1.klrun: no such run file")); }
+
+TEST_F(RunFile, DamageAnywhereIsAnErrorOrHarmlessAndNeverACrash) {
+  { RunStore run = filled(); }
+  auto good = *read_bytes(file_);
+  int refused = 0;
+  for (size_t cut = 0; cut < good.size(); cut += good.size() / 40) {
+    std::filesystem::remove(file_.string() + "-wal");
+    ASSERT_TRUE(write_atomically(file_, std::span(good).first(cut)).ok());
+    auto run = RunStore::open(file_);
+    refused += !run.ok();
+  }
+  EXPECT_GE(refused, 35);
+  for (size_t at = 100; at < good.size(); at += good.size() / 60) {
+    auto damaged = good;
+    damaged[at] ^= std::byte{0x55};
+    ASSERT_TRUE(write_atomically(file_, damaged).ok());
+    if (auto run = RunStore::open(file_); run.ok()) (void)run->history();
+  }
+}
+
+TEST_F(RunFile, NumbersNewRunsAfterTheHighest) {
+  EXPECT_EQ(RunStore::next_path(folder_.path(), "k").filename(), "k-1.klrun");
+  std::filesystem::create_directories(folder_.path() / "runs");
+  for (auto* name : {"k-2.klrun", "k-10.klrun", "k-x.klrun", "kk-40.klrun"}) std::ofstream(folder_.path() / "runs" / name);
+  EXPECT_EQ(RunStore::next_path(folder_.path(), "k").filename(), "k-11.klrun");
+  EXPECT_EQ(RunStore::latest_path(folder_.path(), "k").filename(), "k-10.klrun");
+}
+
+TEST_F(RunFile, ExportsThatOurTrialReaderReadsBack) {
+  RunStore run = filled();
+  for (auto* format : {"t4", "cachefile"}) {
+    auto trials = parse_trials(export_run(run, format)->dump(), format);
+    ASSERT_TRUE(trials.ok()) << trials.error().message;
+    EXPECT_EQ(trials->results.size(), 4u);
+    EXPECT_EQ(trials->failures, 1u);
+    EXPECT_DOUBLE_EQ(trials->optimum, 0.5);
+  }
+}
+
+TEST_F(RunFile, ExportsAllOfItAsJson) {
+  RunStore run = filled();
+  auto json = *export_run(run, "json");
+  EXPECT_EQ(json["format"], "kernelift-run");
+  EXPECT_EQ(json["trials"].size(), 4u);
+}
+
+TEST_F(RunFile, AnUnknownExportFormatListsTheKnown) {
+  RunStore run = filled();
+  EXPECT_THAT(export_run(run, "xml").error().message, HasSubstr("t4, cachefile and json"));
+}
+
+TEST_F(RunFile, KeepsProposersBookkeeping) {
+  RunStore run = filled();
+  ASSERT_TRUE(run.put_state("llm", "{\"tokens\": 12}").ok());
+  EXPECT_EQ(*run.get_state("llm"), "{\"tokens\": 12}");
+  EXPECT_EQ(*run.get_state("other"), "");
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,58 @@
+// An Evaluator in memory: a deterministic landscape over parameter values, recipe and source text, with a log of calls.
+// A candidate's speed is decided by a function of the test; the delay makes it as slow as a real one where that matters.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "core/model/evaluator.h"
+
+namespace kernelift {
+
+inline Verdict fake_ok(double speedup) {
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  verdict.device = "fake";
+  verdict.timings = {{"i0", 1, 1e-3, 1e-3 / speedup, speedup, speedup * 0.995, speedup * 1.005, 20, false}};
+  return verdict;
+}
+
+inline Verdict fake_failure(Outcome outcome, const std::string& detail = "by design") {
+  Verdict verdict;
+  verdict.outcome = outcome, verdict.stage = Stage::Verify, verdict.detail = detail, verdict.device = "fake";
+  return verdict;
+}
+
+class FakeEvaluator : public Evaluator {
+ public:
+  using Landscape = std::function<Verdict(const Candidate&)>;
+  explicit FakeEvaluator(Landscape landscape, int parallelism = 1, std::chrono::milliseconds delay = {})
+      : landscape_(std::move(landscape)), parallelism_(parallelism), delay_(delay) {}
+
+  std::future<Verdict> submit(Candidate candidate) override {
+    {
+      std::lock_guard hold(mutex_);
+      submitted.push_back(candidate);
+    }
+    return std::async(std::launch::async, [this, candidate] {
+      std::this_thread::sleep_for(delay_);
+      return landscape_(candidate);
+    });
+  }
+  int parallelism() const override { return parallelism_; }
+  Verdict confirm(const Candidate& candidate) override {
+    confirmed.push_back(candidate);
+    return landscape_(candidate);
+  }
+
+  std::vector<Candidate> submitted, confirmed;   ///< In order.
+
+ private:
+  Landscape landscape_;
+  int parallelism_;
+  std::chrono::milliseconds delay_;
+  std::mutex mutex_;
+};
+
+}  // namespace kernelift

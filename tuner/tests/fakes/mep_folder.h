@@ -1,0 +1,35 @@
+// A MEP folder as far as the tuner reads it: mep.json and the kernel's text, with one knob and one recorded instance.
+#pragma once
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+struct MepFolder {
+  TemporaryFolder folder = *TemporaryFolder::create("mep");
+  Mep mep;
+
+  MepFolder() {
+    mep.kernel_name = "k";
+    mep.kernel_key = "k(float*, int)";
+    mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+    LaunchSite site;
+    site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
+    for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1";
+    mep.launches = {site};
+    Knob block, unroll;
+    block.name = "B", block.value = 64, block.is_macro = block.in_kernel = block.in_geometry = true;
+    unroll.name = "U", unroll.value = 1, unroll.is_macro = unroll.in_kernel = true;
+    mep.knobs = {block, unroll};
+    MepInstance instance;
+    instance.id = "i0", instance.geometry = {{16, 1, 1}, {64, 1, 1}};
+    mep.instances = {instance};
+    bool written = write_atomically(folder.path() / "mep.json", std::string_view("{}")).ok() &&
+                   write_atomically(folder.path() / "kernel.cu",
+                                    std::string_view("#define B 64\n#define U 1\n__global__ void k(float* data, int n) {}\n")).ok();
+    KERNELIFT_ASSERT(written, "the temporary folder can be written");
+  }
+};
+
+}  // namespace kernelift

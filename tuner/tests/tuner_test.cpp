@@ -1,0 +1,192 @@
+// Claims about the tuning loop, on a fake evaluator: budgets, tiers, dedupe, finalists, interrupt, resume.
+#include "tuner/tuner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "tuner/compiler/flag_proposer.h"
+#include "tuner/compiler/pass_proposer.h"
+#include "tuner/space/parameter_proposer.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tests/fakes/mep_folder.h"
+
+namespace kernelift {
+namespace {
+
+using RunStore = Run;  // testing::Test has a private Run of its own.
+
+using testing::HasSubstr;
+
+/// Best at B = 256, U = 4, O2 with contraction; U = 8 needs too much of something.
+Verdict landscape(const Candidate& candidate) {
+  auto value = [&](const char* name, int64_t otherwise) {
+    auto found = candidate.values.find(name);
+    return found == candidate.values.end() ? otherwise : found->second;
+  };
+  int64_t block = value("B", 64), unroll = value("U", 1);
+  if (unroll >= 8) return fake_failure(Outcome::OverResources);
+  double speedup = 1.0 + 0.2 * (block == 256) + 0.1 * (block == 128) + 0.1 * (unroll == 2) + 0.3 * (unroll == 4);
+  if (candidate.recipe.level == "O2") speedup += 0.05;
+  for (auto& piece : candidate.recipe.fast_math) speedup += piece == "contract" ? 0.05 : 0;
+  return fake_ok(speedup);
+}
+
+class TunerTest : public testing::Test {
+ protected:
+  RunMeta meta() {
+    RunMeta made;
+    made.mep_hash = *hash_mep(mep_.folder.path(), mep_.mep);
+    return made;
+  }
+  std::vector<std::unique_ptr<Proposer>> proposers() {
+    std::vector<std::unique_ptr<Proposer>> all;
+    all.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
+    all.push_back(std::make_unique<FlagProposer>("portfolio", 1));
+    all.push_back(std::make_unique<PassProposer>(1));
+    return all;
+  }
+  Result<TuneReport> tune_into(RunStore& run, Evaluator& evaluator) {
+    return tune(mep_.mep, mep_.folder.path(), evaluator, run, proposers(), options_);
+  }
+
+  MepFolder mep_;
+  TemporaryFolder folder_ = *TemporaryFolder::create("tuner");
+  std::filesystem::path file_ = folder_.path() / "k-1.klrun";
+  TuneOptions options_;
+};
+
+TEST_F(TunerTest, FindsTheBestOfParametersAndFlagsTogether) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 150;
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->tried, 150u);
+  EXPECT_EQ(report->best_applicable->candidate.values.at("B"), 256);
+  EXPECT_EQ(report->best_applicable->candidate.values.at("U"), 4);
+  EXPECT_NEAR(report->best_applicable->figures().speedup(), 1.5, 1e-9);
+  EXPECT_GT(report->best->figures().speedup(), 1.54);
+  EXPECT_FALSE(report->best->applicable());
+  EXPECT_EQ(report->stopped_by, "evaluations");
+}
+
+TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape, 4);
+  options_.evaluations = 80;
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  EXPECT_EQ(evaluator.submitted.at(0).tier, "baseline");
+  std::set<Hash> keys;
+  for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note;
+}
+
+TEST_F(TunerTest, ReportsConfirmedFigures) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 40;
+  auto report = tune_into(run, evaluator);
+  EXPECT_GE(evaluator.confirmed.size(), 2u);
+  EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
+}
+
+TEST_F(TunerTest, StopsWithASentenceWhenTheOriginalFails) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator([](auto&) { return fake_failure(Outcome::Wrong, "buffer 0"); });
+  auto report = tune_into(run, evaluator);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::No);
+  EXPECT_THAT(report.error().message, HasSubstr("original kernel does not pass"));
+}
+
+TEST_F(TunerTest, EndsWhenNothingIsLeftToTry) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  std::vector<std::unique_ptr<Proposer>> only_params;
+  only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "random", 1));
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->stopped_by, "nothing left to try");
+  EXPECT_NEAR(report->best->figures().speedup(), 1.5, 1e-9);
+}
+
+TEST_F(TunerTest, KeepsToItsTimeBudget) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape, 2, std::chrono::milliseconds(5));
+  options_.seconds = 0.5;
+  auto report = tune_into(run, evaluator);
+  EXPECT_EQ(report->stopped_by, "time");
+  EXPECT_LT(report->seconds, 1.0);
+}
+
+TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  std::atomic<bool> interrupted = false;
+  FakeEvaluator evaluator(landscape);
+  options_.interrupted = &interrupted;
+  options_.progress = [&](const Progress& progress) { if (progress.tried >= 10) interrupted = true; };
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->interrupted);
+  EXPECT_GE(run.history()->size(), 11u);
+}
+
+TEST_F(TunerTest, ResumesWithoutMeasuringAnythingAgain) {
+  options_.evaluations = 30;
+  std::set<Hash> first;
+  {
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeEvaluator evaluator(landscape);
+    ASSERT_TRUE(tune_into(run, evaluator).ok());
+    for (auto& candidate : evaluator.submitted) first.insert(candidate.key());
+  }
+  RunStore run = std::move(*RunStore::resume(file_));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 60;
+  auto report = tune_into(run, evaluator);
+  EXPECT_EQ(report->tried, 60u);
+  EXPECT_EQ(evaluator.submitted.size(), 30u);
+  for (auto& candidate : evaluator.submitted) EXPECT_FALSE(first.contains(candidate.key()));
+}
+
+TEST_F(TunerTest, RefusesToResumeOnAChangedMep) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  std::ofstream(mep_.folder.path() / "kernel.cu", std::ios::app) << "// edited\n";
+  FakeEvaluator evaluator(landscape);
+  auto report = tune_into(run, evaluator);
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().message, HasSubstr("has changed since"));
+}
+
+TEST_F(TunerTest, LeavesAKnobAloneThatChangesTheAnswer) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    auto unroll = candidate.values.find("U");
+    return unroll != candidate.values.end() && unroll->second != 1 ? fake_failure(Outcome::Wrong) : landscape(candidate);
+  });
+  std::vector<std::unique_ptr<Proposer>> only_params;
+  only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
+  EXPECT_LE(report->outcomes["wrong"], 2u);
+  EXPECT_EQ(report->best->candidate.values.at("B"), 256);
+}
+
+TEST_F(TunerTest, TellsProgressAtEveryAnswer) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 20;
+  size_t improvements = 0;
+  double last = 1;
+  options_.progress = [&](const Progress& progress) {
+    improvements += progress.improved;
+    EXPECT_GE(progress.best, last);
+    last = progress.best;
+  };
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  EXPECT_GE(improvements, 1u);
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,60 @@
+// One tuning: the original first, then candidates from every tier as a bandit sees fit, many in flight, each verdict
+// stored before the next is chosen; at the end the finalists are re-timed in fresh processes, and those figures count.
+// Knows the sandbox only as an Evaluator and the outside world only through its Run.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/model/evaluator.h"
+#include "core/model/mep.h"
+#include "tuner/proposer.h"
+
+namespace kernelift {
+
+struct Progress {
+  size_t tried = 0, failed = 0, in_flight = 0;
+  double best = 1;                      ///< Lower end of the best candidate's speedup; 1 while nothing beats the original.
+  std::string best_note, tier;          ///< What the best is; the tier last asked.
+  double seconds = 0;                   ///< Since this sitting began.
+  double seconds_left = -1;             ///< -1: no time budget.
+  int64_t evaluations_left = -1;        ///< -1: no evaluation budget.
+  bool improved = false;                ///< This call reports a new best.
+  std::string message;                  ///< A sentence for the log, or empty.
+};
+
+struct TuneOptions {
+  double seconds = 0;                   ///< Time budget of the whole run; 0: none.
+  int64_t evaluations = 0;              ///< Candidates measured in the whole run, the original not counted; 0: none.
+  uint64_t seed = 1;
+  size_t finalists = 3;                 ///< Confirmed of each kind: overall, and applicable as a source patch.
+  const std::atomic<bool>* interrupted = nullptr;   ///< Set by SIGINT: stop at once, everything is stored.
+  std::function<void(const Progress&)> progress;
+};
+
+struct TuneReport {
+  std::optional<Trial> baseline;
+  std::optional<Trial> best, best_applicable;   ///< With confirmed figures; a gain only if its lower end > kSmallestGain.
+  size_t tried = 0, failed = 0;
+  std::map<std::string, size_t> outcomes;       ///< By name(Outcome).
+  std::map<std::string, size_t> tiers;          ///< Candidates tried per tier.
+  double seconds = 0;
+  bool interrupted = false;
+  std::string stopped_by;                       ///< "time", "evaluations", "nothing left to try", "interrupt".
+
+  bool gained(const std::optional<Trial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
+};
+
+Json to_json(const TuneReport& report);
+
+/// The original as a candidate: the text of the MEP's kernel file, the recorded launch, the default recipe.
+Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder);
+/// What a run belongs to: mep.json and the kernel's text.
+Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep);
+
+/// An Error means that the original itself cannot be measured, or that the run cannot be stored.
+Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Evaluator& evaluator, Run& run,
+                        std::vector<std::unique_ptr<Proposer>> proposers, const TuneOptions& options);
+
+}  // namespace kernelift
