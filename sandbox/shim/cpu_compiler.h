@@ -1,0 +1,21 @@
+// One compiler command for the CPU device, carried out: device pass, lowering, host pass in this process; linking by the
+// system's compiler.
+#pragma once
+#include <filesystem>
+
+#include "core/base/result.h"
+#include "core/toolchain/nvcc_command.h"
+#include "sandbox/shim/shim.h"
+
+namespace kernelift::shim {
+
+/// Warnings go to stderr, output of -E and the like to stdout or the command's output. An Error's message is what a
+/// compiler would print.
+Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config);
+
+/// Answers --version, --help and CMake's questions. True if `command` was one.
+bool answer_query(const CompilerCommand& command, const ShimConfig& config);
+/// What nvcc prints under -v and --dryrun, from which CMake learns how to link.
+void print_dry_run(const CompilerCommand& command, const ShimConfig& config);
+
+}  // namespace kernelift::shim

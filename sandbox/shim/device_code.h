@@ -1,0 +1,29 @@
+// Device code as the shims make it: a source's fat blob, and the device link of relocatable objects.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/toolchain/nvcc_command.h"
+
+namespace kernelift::shim {
+
+/// The architecture that a command is compiled for here: the newest it names that clang knows, CUDA 13's default (sm_75)
+/// if it names none.
+std::string device_architecture(const CompilerCommand& command);
+
+struct DeviceCode {
+  std::vector<char> blob;     ///< core/toolchain/fat_blob.h
+  std::string diagnostics;    ///< Warnings.
+};
+/// The device pass over one source. With relocatable code the blob holds bitcode for the link, else bitcode and an image.
+Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input);
+
+/// Links the relocatable device code of object files and archives; an empty blob if there is none.
+Result<DeviceCode> link_device_code(const std::vector<std::string>& files);
+
+/// The cuid that both passes of a source are given, so that they agree on the names of static variables.
+std::string compilation_unit_id(const CompilerCommand& command, const SourceInput& input);
+
+}  // namespace kernelift::shim

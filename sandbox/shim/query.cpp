@@ -1,0 +1,49 @@
+// The answers that build systems read off a compiler: --version, and the dry run from which CMake's
+// CMakeDetermineCUDACompiler takes the toolkit's root (#$ TOP=), libraries, include folders and link line.
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/process.h"
+#include "sandbox/compile/paths.h"
+#include "sandbox/shim/cpu_compiler.h"
+
+namespace kernelift::shim {
+
+bool answer_query(const CompilerCommand& command, const ShimConfig& config) {
+  if (command.action != Action::Query) return false;
+  const std::string& query = command.query;
+  if (query.find("list-gpu") != std::string::npos || query.ends_with("-ls")) {
+    for (int number : {75, 80, 86, 87, 88, 89, 90}) std::printf("%s_%d\n", query.find("code") != std::string::npos ? "sm" : "compute", number);
+  } else if (query.find('h') != std::string::npos && query.find("help") != std::string::npos) {
+    std::printf("Kernelift's compiler shim: takes %s's command lines and compiles for the CPU device.\n",
+                command.dialect == Dialect::Nvcc ? "nvcc" : command.dialect == Dialect::Hipcc ? "hipcc" : "clang");
+  } else if (command.dialect == Dialect::Nvcc) {
+    // The shape that version checks parse: "release 13.0, V13.0.88".
+    std::printf("nvcc: NVIDIA (R) Cuda compiler driver\n"
+                "Kernelift compiler shim in the place of nvcc, for the CPU device\n"
+                "Cuda compilation tools, release 13.0, V13.0.88\n"
+                "Build cuda_13.0.r13.0/kernelift\n");
+  } else {
+    if (command.dialect == Dialect::Hipcc) std::printf("HIP version: 6.4.0-kernelift\n");
+    std::printf("clang version 22.1.8 (Kernelift compiler shim, CPU device)\nTarget: x86_64-pc-linux-gnu\nThread model: posix\nInstalledDir: %s\n",
+                (config.root / "bin").c_str());
+  }
+  return true;
+}
+
+void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
+  std::string root = config.root.string(), output = command.output.empty() ? "a.out" : command.output;
+  std::fprintf(stderr,
+               "#$ _NVVM_BRANCH_=nvvm\n#$ _SPACE_= \n#$ _CUDART_=cudart\n#$ _HERE_=%s/bin\n#$ _THERE_=%s/bin\n#$ _TARGET_SIZE_=\n"
+               "#$ _TARGET_DIR_=\n#$ _TARGET_DIR_=targets/x86_64-linux\n#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n"
+               "#$ LD_LIBRARY_PATH=%s/lib64\n#$ PATH=%s/bin\n#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=  \"-L%s/lib64\"\n"
+               "#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
+               root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
+  if (command.action != Action::Link) return;
+  std::string objects;
+  for (const SourceInput& input : command.inputs) objects += " \"" + std::filesystem::path(input.file).stem().string() + ".o\"";
+  std::fprintf(stderr, "#$ \"g++\" -o \"%s\" -Wl,--start-group%s \"-L%s/lib64\" -lcudadevrt -lcudart_static -lrt -lpthread -ldl -Wl,--end-group\n",
+               output.c_str(), objects.c_str(), root.c_str());
+}
+
+}  // namespace kernelift::shim

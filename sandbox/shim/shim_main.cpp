@@ -1,0 +1,102 @@
+// Which compiler we are, for which device: dispatch only.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "sandbox/shim/compile_log.h"
+#include "sandbox/shim/cpu_compiler.h"
+#include "sandbox/shim/shim.h"
+
+namespace kernelift::shim {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The compiler that PATH would have found without us.
+Result<std::string> real_compiler(const std::string& name, const ShimConfig& config) {
+  const char* path = std::getenv("PATH");
+  std::string folders = path ? path : "";
+  std::error_code ignored;
+  std::vector<std::string> candidates;
+  for (size_t begin = 0; begin <= folders.size();) {
+    size_t end = std::min(folders.find(':', begin), folders.size());
+    if (end > begin) candidates.push_back(folders.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (name == "nvcc") candidates.insert(candidates.end(), {"/usr/local/cuda/bin"});
+  if (name == "hipcc") candidates.insert(candidates.end(), {"/opt/rocm/bin"});
+  if (name == "clang" || name == "clang++") candidates.insert(candidates.end(), {"/usr/lib/llvm-22/bin"});
+  for (const std::string& folder : candidates) {
+    fs::path program = fs::path(folder) / name;
+    if (access(program.c_str(), X_OK) != 0) continue;
+    // A look-alike's shims, ours or another build's, are not it.
+    if (fs::exists(fs::path(folder).parent_path() / kMarker, ignored)) continue;
+    return program.string();
+  }
+  return environment_error("the real " + name + " is not on PATH; install it, or build with --device cpu");
+}
+
+int become(const std::string& program, int argc, char** argv) {
+  std::vector<char*> arguments(argv, argv + argc);
+  std::string name = program;
+  arguments[0] = name.data();
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  std::perror(program.c_str());
+  return 127;
+}
+
+/// clang and clang++ are ordinary compilers too: only CUDA and HIP sources, and links of their objects, are ours.
+bool concerns_us(const CompilerCommand& command) {
+  if (command.dialect != Dialect::Clang) return true;
+  for (const SourceInput& input : command.inputs)
+    if (input.language == SourceInput::Language::Cuda || input.language == SourceInput::Language::Hip) return true;
+  if (command.action != Action::Link) return false;
+  return std::any_of(command.link_flags.begin(), command.link_flags.end(),
+                     [](const std::string& flag) { return flag.starts_with("-lcudart") || flag.starts_with("-lamdhip64"); });
+}
+
+int fail(const std::string& name, const Error& error) {
+  if (!error.message.empty()) {
+    bool placed = error.message.find(": error: ") != std::string::npos;  // A compiler's own lines need no prefix.
+    std::fprintf(stderr, "%s%s%s", placed ? "" : (name + ": error: ").c_str(), error.message.c_str(),
+                 error.message.ends_with('\n') ? "" : "\n");
+  }
+  return 1;
+}
+
+}  // namespace
+
+int shim_main(int argc, char** argv) {
+  std::string name = fs::path(argv[0]).filename().string();
+  auto config = find_config(argv[0]);
+  if (!config.ok()) return fail(name, config.error());
+  std::vector<std::string> words(argv, argv + argc);
+  std::error_code ignored;
+  fs::path folder = fs::current_path(ignored);
+  auto command = parse_compiler_command(words, folder);
+  if (!command.ok() && config->device == "cpu") return fail(name, command.error());
+
+  bool ours = command.ok() && concerns_us(*command);
+  if (command.ok())
+    if (Status logged = log_command(config->state, folder, words, *command); !logged.ok())
+      std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
+  if (config->device != "cpu" || !ours) {
+    auto real = real_compiler(name, *config);
+    if (!real.ok()) return fail(name, real.error());
+    return become(*real, argc, argv);
+  }
+  if (answer_query(*command, *config)) return 0;
+  if (command->verbose) print_dry_run(*command, *config);
+  if (command->dry_run) return 0;
+  // `nvcc -v __cmake_determine_cuda`: CMake asks for the dry run's text with a file that does not exist.
+  if (command->inputs.size() == 1 && command->inputs[0].file == "__cmake_determine_cuda") return 1;
+  Status status = run_for_cpu(*command, *config);
+  return status.ok() ? 0 : fail(name, status.error());
+}
+
+}  // namespace kernelift::shim

@@ -1,0 +1,133 @@
+// The folder that build systems take for a CUDA toolkit. CMake's FindCUDAToolkit wants nvcc, include/cuda_runtime.h, the
+// runtime libraries and nvvm/libdevice; Makefiles want bin, include and lib64 (or lib). HIP's build systems look for hipcc.
+#include <unistd.h>
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/process.h"
+#include "sandbox/compile/paths.h"
+#include "sandbox/shim/shim.h"
+
+namespace kernelift::shim {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kShimNames[] = {"nvcc", "hipcc", "clang++", "clang"};
+
+Status link_to(const fs::path& target, const fs::path& link) {
+  std::error_code error;
+  if (fs::is_symlink(link, error) && fs::read_symlink(link, error) == target) return done();
+  fs::create_directories(link.parent_path(), error);
+  // By way of a temporary name: a build may be running with this folder.
+  fs::path temporary = link.string() + "." + std::to_string(getpid());
+  fs::remove(temporary, error);
+  fs::create_symlink(target, temporary, error);
+  if (!error) fs::rename(temporary, link, error);
+  if (error) return environment_error("cannot make the link " + link.string() + ": " + error.message());
+  return done();
+}
+
+/// Programs are linked by whatever linker the application's build calls, with no rpath of ours. A shared library without a
+/// soname is recorded by the path it was linked from, so the look-alike holds a copy of the runtime without one, and linker
+/// scripts name it by its absolute path. Neutralises DT_SONAME in place.
+bool drop_soname(std::string& elf) {
+  Elf64_Ehdr head;
+  if (elf.size() < sizeof head) return false;
+  std::memcpy(&head, elf.data(), sizeof head);
+  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return false;
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    size_t at = head.e_phoff + i * sizeof segment;
+    if (at + sizeof segment > elf.size()) return false;
+    std::memcpy(&segment, elf.data() + at, sizeof segment);
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (size_t offset = segment.p_offset; offset + sizeof(Elf64_Dyn) <= elf.size() && offset < segment.p_offset + segment.p_filesz;
+         offset += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, elf.data() + offset, sizeof entry);
+      if (entry.d_tag != DT_SONAME) continue;
+      entry.d_tag = DT_DEBUG;  // Means nothing in a shared library.
+      std::memcpy(elf.data() + offset, &entry, sizeof entry);
+    }
+    return true;
+  }
+  return false;
+}
+
+Status copy_runtime(const fs::path& libraries) {
+  fs::path source = runtime_library_folder() / "libcudart.so.13";
+  std::error_code error;
+  if (!fs::exists(source, error))
+    return environment_error("the CPU device's runtime library is not installed at " + source.string() + "; reinstall Kernelift");
+  KERNELIFT_ASSIGN(std::string elf, read_text(source));
+  if (!drop_soname(elf)) return environment_error(source.string() + " is not a shared library; reinstall Kernelift");
+  fs::path copy = libraries / "libcudart-kernelift.so";
+  auto old = fs::exists(copy, error) ? read_text(copy) : Result<std::string>(std::string());
+  if (!old.ok() || *old != elf) KERNELIFT_TRY(write_atomically(copy, elf));
+  std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(" + copy.string() + ")\n";
+  for (const char* name : {"libcudart.so", "libcudart_static.a"}) KERNELIFT_TRY(write_atomically(libraries / name, script));
+  // The device runtime (dynamic parallelism) has nothing in it here; an empty archive links.
+  return write_atomically(libraries / "libcudadevrt.a", std::string_view("!<arch>\n"));
+}
+
+}  // namespace
+
+bool is_shim_name(const std::string& basename) {
+  return std::find(std::begin(kShimNames), std::end(kShimNames), basename) != std::end(kShimNames);
+}
+
+Status create_toolkit(const ShimConfig& config, const fs::path& kernelift) {
+  std::error_code error;
+  fs::create_directories(config.root / "lib64", error);
+  if (error) return environment_error("cannot make " + config.root.string() + ": " + error.message());
+  for (const char* name : kShimNames) KERNELIFT_TRY(link_to(kernelift, config.root / "bin" / name));
+  if (config.device == "cpu") {
+    KERNELIFT_TRY(link_to(lean_headers(), config.root / "include"));
+    KERNELIFT_TRY(copy_runtime(config.root / "lib64"));
+    KERNELIFT_TRY(link_to("lib64", config.root / "lib"));
+    // Never read: libdevice's functions become libm's.
+    KERNELIFT_TRY(write_atomically(config.root / "nvvm" / "libdevice" / "libdevice.10.bc", std::string_view("")));
+    KERNELIFT_TRY(write_atomically(config.root / "version.json",
+                                   std::string_view("{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n")));
+  }
+  Json marker = artefact("kernelift-toolkit", 1, 1);
+  marker["device"] = config.device;
+  marker["state"] = config.state.string();
+  return write_json(config.root / kMarker, marker);
+}
+
+Result<ShimConfig> find_config(const std::string& argv0) {
+  fs::path program = argv0;
+  if (argv0.find('/') == std::string::npos) {
+    auto found = find_program(argv0);
+    if (!found) return environment_error("cannot find my own folder: " + argv0 + " is not on PATH");
+    program = *found;
+  }
+  // The link's folder, not its target's. Links to the shim from elsewhere are followed one by one.
+  program = fs::absolute(program);
+  std::error_code error;
+  while (!fs::exists(program.parent_path().parent_path() / kMarker, error)) {
+    if (!fs::is_symlink(program, error))
+      return environment_error(program.string() + " is a Kernelift compiler shim outside its toolkit folder; run `kernelift build`");
+    fs::path target = fs::read_symlink(program, error);
+    program = target.is_absolute() ? target : program.parent_path() / target;
+  }
+  ShimConfig config;
+  config.root = fs::weakly_canonical(program.parent_path().parent_path());
+  fs::path file = config.root / kMarker;
+  KERNELIFT_ASSIGN(Json marker, read_json(file));
+  KERNELIFT_TRY(check_artefact(marker, "kernelift-toolkit", 1, file.string()));
+  return reading(file.string(), [&] {
+    config.device = marker.at("device").get<std::string>();
+    config.state = marker.at("state").get<std::string>();
+    return config;
+  });
+}
+
+}  // namespace kernelift::shim
