@@ -1,0 +1,201 @@
+// How a fault becomes an error without unwinding: the signal handler, on its alternate stack, changes the interrupted
+// context so that the faulting thread goes on in land(), as if the kernel had called it. land() calls the executor's
+// trap service, which abandons the block the way __trap() does. If the fault was the stack's own end, land() gets an
+// emergency stack. Every block's entry goes through enter_block(), which notes for its OS thread which block it runs;
+// that costs about 2 ns a block (or fiber), and it is how the handler tells device code from the application's.
+#include "sandbox/device/cpu/runtime/launch/guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/runtime/memory/ranges.h"
+
+namespace kernelift::cudart {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr size_t kSignalCount = std::size(kSignals);
+constexpr size_t kAlternateStack = 64 << 10, kEmergencyStack = 64 << 10, kRedZone = 128;
+constexpr uint64_t kPage = 4096;
+
+struct Fault {
+  int signal = 0, code = 0;
+  uint64_t address = 0;
+  uint32_t block[3] = {};
+};
+
+std::atomic<bool> active{false};
+std::atomic<void (*)(kl_block*)> real_run{nullptr};
+std::atomic_flag fault_taken = ATOMIC_FLAG_INIT;  ///< The first faulting thread describes the fault.
+Fault fault;
+struct sigaction previous[kSignalCount];
+
+/// What this OS thread runs. Plain data, so that the handler may read it.
+struct ThreadNote {
+  kl_block* block = nullptr;
+  char* emergency = nullptr;
+  bool prepared = false, chaining = false;
+};
+__attribute__((tls_model("initial-exec"))) thread_local ThreadNote note;
+
+void prepare_thread() {
+  note.prepared = true;
+  stack_t current = {};
+  constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* stacks = mmap(nullptr, kAlternateStack + kEmergencyStack, kProtection, kFlags, -1, 0);
+  if (stacks == MAP_FAILED) return;
+  note.emergency = static_cast<char*>(stacks) + kAlternateStack;
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE)) {
+    stack_t alternate = {};
+    alternate.ss_sp = stacks;
+    alternate.ss_size = kAlternateStack;
+    sigaltstack(&alternate, nullptr);
+  }
+}
+
+void enter_block(kl_block* block) {
+  if (!note.prepared) prepare_thread();
+  kl_block* outer = note.block;
+  note.block = block;
+  real_run.load(std::memory_order_relaxed)(block);
+  note.block = outer;
+}
+
+/// Where a faulting thread goes on.
+[[noreturn]] void land(kl_block* block, uint32_t linear) {
+  (*block->launch).services->trap(block, linear);
+  __builtin_trap();
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  size_t index = 0;
+  while (kSignals[index] != signal) ++index;
+  const struct sigaction& before = previous[index];
+  bool handled = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN && !note.chaining;
+  if (!handled) {  // The fault comes again and does what it would have done without us.
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+    return;
+  }
+  note.chaining = true;
+  if (before.sa_flags & SA_SIGINFO)
+    before.sa_sigaction(signal, info, context);
+  else
+    before.sa_handler(signal);
+  note.chaining = false;
+}
+
+void on_signal(int signal, siginfo_t* info, void* raw_context) {
+  kl_block* block = note.block;
+  bool from_hardware = info->si_code > 0;  // Not kill() or raise().
+  if (!active.load(std::memory_order_acquire) || !block || !from_hardware) return pass_on(signal, info, raw_context);
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  uint64_t stack = uint64_t(context->uc_mcontext.gregs[REG_RSP]);
+  uint64_t address = reinterpret_cast<uint64_t>(info->si_addr);
+  if (!fault_taken.test_and_set()) {
+    fault.signal = signal;
+    fault.code = info->si_code;
+    fault.address = address;
+    fault.block[0] = block->ctaid_x;
+    fault.block[1] = block->ctaid_y;
+    fault.block[2] = block->ctaid_z;
+  }
+  // A fault close to the stack pointer is the stack's guard page: there is no room to go on there.
+  bool overflow = signal == SIGSEGV && address + 16 * kPage > stack && address < stack + kPage;
+  if (overflow && note.emergency) stack = reinterpret_cast<uint64_t>(note.emergency) + kEmergencyStack;
+  stack = (stack - kRedZone) & ~uint64_t(15);
+  context->uc_mcontext.gregs[REG_RSP] = greg_t(stack - 8);  // As after a call.
+  context->uc_mcontext.gregs[REG_RIP] = greg_t(reinterpret_cast<uint64_t>(&land));
+  context->uc_mcontext.gregs[REG_RDI] = greg_t(reinterpret_cast<uint64_t>(block));
+  context->uc_mcontext.gregs[REG_RSI] = greg_t(block->current ? block->current->linear : 0);
+}
+
+/// Installs our handlers, keeping what was there; again whenever the application has replaced them.
+void install_handlers() {
+  for (size_t i = 0; i < kSignalCount; ++i) {
+    struct sigaction now = {};
+    sigaction(kSignals[i], nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) {
+      if (i == 0) return;  // SIGSEGV is ours still: taken as a sign for all, to save system calls.
+      continue;
+    }
+    previous[i] = now;
+    struct sigaction ours = {};
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&ours.sa_mask);
+    sigaction(kSignals[i], &ours, nullptr);
+  }
+}
+
+/// "an address 96 bytes past a 4096-byte allocation at 0x200800000000"
+std::string describe_address(uint64_t address) {
+  char text[200];
+  MemoryRange own = classify(reinterpret_cast<const void*>(address));
+  MemoryRange before;
+  // The guard behind a large allocation is one page; the gap behind a small one is shorter.
+  for (uint64_t back = 1; back <= 2 * kPage && before.size == 0 && own.size == 0; back *= 2) {
+    MemoryRange near = classify(reinterpret_cast<const void*>(address - back));
+    if (near.size > 0) before = near;
+  }
+  if (address < kPage)
+    std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", a null pointer", address);
+  else if (before.size > 0)
+    std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of a %" PRIu64
+                  "-byte allocation at 0x%" PRIx64, address, address - (before.begin + before.size), before.size,
+                  before.begin);
+  else if (own.kind == MemoryClass::Dead)
+    std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", device memory that is not allocated (freed?)", address);
+  else
+    std::snprintf(text, sizeof text, "address 0x%" PRIx64, address);
+  return text;
+}
+
+void describe(GuardedOutcome& outcome) {
+  char where[80];
+  std::snprintf(where, sizeof where, ", block (%u,%u,%u)", fault.block[0], fault.block[1], fault.block[2]);
+  outcome.fault_signal = fault.signal;
+  outcome.error = cudaErrorLaunchFailure;
+  if (fault.signal == SIGFPE) {
+    outcome.detail = "integer division by zero or overflow";
+  } else if (fault.signal == SIGILL) {
+    outcome.error = cudaErrorIllegalInstruction;
+    outcome.detail = "illegal instruction";
+  } else if (fault.signal == SIGSEGV && fault.code == SI_KERNEL) {
+    outcome.error = cudaErrorIllegalAddress;
+    outcome.detail = "illegal memory access at a misaligned or impossible address";
+  } else {
+    outcome.error = cudaErrorIllegalAddress;
+    outcome.detail = "illegal memory access at " + describe_address(fault.address);
+  }
+  outcome.detail += where;
+}
+
+}  // namespace
+
+GuardedOutcome launch_guarded(const kl_kernel& kernel, const Geometry& geometry, const void* arguments,
+                              const cpu::LaunchOptions& options) {
+  GuardedOutcome outcome;
+  install_handlers();
+  fault_taken.clear();
+  fault = {};
+  kl_kernel guarded = kernel;
+  guarded.run = enter_block;
+  real_run.store(kernel.run, std::memory_order_relaxed);
+  active.store(true, std::memory_order_release);
+  outcome.launch = cpu::launch(guarded, geometry, arguments, options);
+  active.store(false, std::memory_order_release);
+  note.block = nullptr;
+  if (fault.signal != 0) describe(outcome);
+  return outcome;
+}
+
+}  // namespace kernelift::cudart

@@ -1,0 +1,161 @@
+// Lazy loading matters: an application built of a hundred units may launch three kernels. The search order (own unit,
+// then device-linked blobs) is what a device link means: a unit's own definition is the one that its host code saw.
+#include "sandbox/device/cpu/runtime/launch/registry.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sandbox/device/cpu/runtime/errors.h"
+#include "sandbox/device/cpu/runtime/state.h"
+
+namespace kernelift::cudart {
+namespace {
+
+constexpr uint32_t kNvidiaFatbin = 0xba55ed50;
+
+/// Managed variables live in managed memory: the image holds a pointer to it, set when the image is loaded.
+void bind_managed(const cpu::LoadedImage& image, Variable& variable) {
+  const kl_variable* slot = image.find_variable(variable.name);
+  if (slot && variable.managed_pointer && slot->size >= sizeof(void*) && (slot->flags & KL_VARIABLE_MANAGED))
+    std::memcpy(slot->address, variable.managed_pointer, sizeof(void*));
+}
+
+}  // namespace
+
+Binary* Registry::add_binary(const void* blob, bool linked) {
+  binaries_.push_back(std::make_unique<Binary>());
+  binaries_.back()->blob = blob;
+  binaries_.back()->linked = linked;
+  return binaries_.back().get();
+}
+
+void Registry::remove_binary(Binary* binary) {
+  std::erase_if(functions_, [&](const auto& entry) { return entry.second.binary == binary; });
+  std::erase_if(variables_, [&](const auto& entry) { return entry.second.binary == binary; });
+  std::erase_if(binaries_, [&](const auto& owned) { return owned.get() == binary; });
+}
+
+void Registry::add_function(Binary* binary, const void* host, const char* name) {
+  Function& function = functions_[host];
+  function = Function();
+  function.name = name;
+  function.binary = binary;
+}
+
+Variable& Registry::add_variable(Binary* binary, const void* host, const char* name, size_t size) {
+  Variable& variable = variables_[host];
+  variable = Variable();
+  variable.name = name;
+  variable.binary = binary;
+  variable.size = size;
+  return variable;
+}
+
+void Registry::open(Binary& binary) {
+  if (binary.opened) return;
+  binary.opened = true;
+  uint64_t size = fat_blob_size(binary.blob);
+  if (size == 0) {
+    uint32_t magic = 0;
+    if (binary.blob) std::memcpy(&magic, binary.blob, sizeof magic);
+    binary.trouble = magic == kNvidiaFatbin
+                         ? "it was compiled for NVIDIA GPUs; build the application with `kernelift build --device cpu -- ...`"
+                         : "its device code is of an unknown format";
+    return;
+  }
+  Result<std::vector<FatEntry>> entries = read_fat_blob({static_cast<const char*>(binary.blob), size});
+  if (!entries.ok()) {
+    binary.trouble = "its embedded device code is damaged: " + entries.error().message;
+    return;
+  }
+  for (const FatEntry& entry : *entries) {
+    if (entry.kind != FatEntry::Kind::CpuImage) continue;
+    Result<std::shared_ptr<cpu::LoadedImage>> image = cpu::LoadedImage::load(entry.bytes, entry.name);
+    if (!image.ok()) {
+      binary.trouble = "its CPU image does not load: " + image.error().message;
+      continue;
+    }
+    for (auto& [host, variable] : variables_)
+      if (variable.managed_pointer) bind_managed(**image, variable);
+    binary.images.push_back(std::move(*image));
+  }
+  if (binary.images.empty() && binary.trouble.empty())
+    binary.trouble = "its object file holds no image for the CPU device (was it device-linked?)";
+}
+
+/// Calls visit(image, blob) for the images that may serve `own`'s unit until it returns true.
+template <class Visit>
+bool Registry::search(Binary& own, const Visit& visit) {
+  open(own);
+  for (const auto& image : own.images)
+    if (visit(*image, own.blob)) return true;
+  for (const auto& binary : binaries_) {
+    if (!binary->linked || binary.get() == &own) continue;
+    open(*binary);
+    for (const auto& image : binary->images)
+      if (visit(*image, binary->blob)) return true;
+  }
+  return false;
+}
+
+Function* Registry::function(const void* host) {
+  auto it = functions_.find(host);
+  if (it == functions_.end()) return nullptr;
+  Function& function = it->second;
+  if (function.kernel || !function.trouble.empty()) return &function;
+  bool found = search(*function.binary, [&](const cpu::LoadedImage& image, const void* blob) {
+    function.kernel = image.find_kernel(function.name);
+    function.image = &image.image();
+    function.blob = blob;
+    return function.kernel != nullptr;
+  });
+  if (!found)
+    function.trouble = function.binary->trouble.empty() ? "no image holds it" : function.binary->trouble;
+  return &function;
+}
+
+Variable* Registry::variable(const void* host) {
+  auto it = variables_.find(host);
+  if (it == variables_.end()) return nullptr;
+  Variable& variable = it->second;
+  if (variable.address) return &variable;
+  bool found = search(*variable.binary, [&](const cpu::LoadedImage& image, const void*) {
+    const kl_variable* in_image = image.find_variable(variable.name);
+    if (!in_image) return false;
+    variable.address = in_image->address;
+    if (in_image->size) variable.size = in_image->size;
+    return true;
+  });
+  return found ? &variable : nullptr;
+}
+
+const kl_variable* Registry::variable_at(uint64_t address) const {
+  for (const auto& binary : binaries_)
+    for (const auto& loaded : binary->images) {
+      const kl_image& image = loaded->image();
+      for (uint32_t i = 0; i < image.variable_count; ++i) {
+        const kl_variable& variable = image.variables[i];
+        uint64_t begin = reinterpret_cast<uint64_t>(variable.address);
+        if (address >= begin && address < begin + variable.size) return &variable;
+      }
+    }
+  return nullptr;
+}
+
+void Registry::unload() {
+  for (auto& [host, function] : functions_) {
+    function.kernel = nullptr;
+    function.image = nullptr;
+    function.max_dynamic_shared = 0;
+    function.trouble.clear();
+  }
+  for (auto& [host, variable] : variables_)
+    if (!variable.managed_pointer) variable.address = nullptr;
+  for (auto& binary : binaries_) {
+    binary->images.clear();
+    binary->opened = false;
+    binary->trouble.clear();
+  }
+}
+
+}  // namespace kernelift::cudart

@@ -1,0 +1,71 @@
+// What the application's translation units registered before main: fat blobs, kernels and variables, each known to the
+// host by the address of a stub or shadow. Images are loaded at the first use of something in them. A kernel or variable
+// that its own unit's blob does not hold (relocatable device code) is looked up in the blobs that the device link
+// registered (__kernelift_register_linked).
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/toolchain/fat_blob.h"
+#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/runtime/abi.h"
+
+namespace kernelift::cudart {
+
+struct Binary {
+  const void* blob = nullptr;
+  bool linked = false;          ///< Made by a device link: serves every unit.
+  bool opened = false;
+  std::vector<std::shared_ptr<cpu::LoadedImage>> images;
+  std::string trouble;          ///< Why there is no image, for people; empty if there is one.
+};
+
+struct Function {
+  std::string name;             ///< Mangled, as in the device code.
+  Binary* binary = nullptr;
+  const kl_kernel* kernel = nullptr;
+  const kl_image* image = nullptr;
+  const void* blob = nullptr;
+  uint32_t max_dynamic_shared = 0;  ///< Raised by cudaFuncSetAttribute; 0: the device's default.
+  std::string trouble;
+};
+
+struct Variable {
+  std::string name;
+  Binary* binary = nullptr;
+  size_t size = 0;
+  void** managed_pointer = nullptr;  ///< Host's pointer to a __managed__ variable.
+  void* address = nullptr;           ///< In the loaded image, or the managed memory.
+};
+
+/// EXPECTS: calls are serialised by the caller (State::mutex).
+class Registry {
+ public:
+  Binary* add_binary(const void* blob, bool linked);
+  void remove_binary(Binary* binary);
+  void add_function(Binary* binary, const void* host, const char* name);
+  Variable& add_variable(Binary* binary, const void* host, const char* name, size_t size);
+
+  /// The kernel behind a host stub, its image loaded; null if nobody registered `host`. `kernel` stays null, with the
+  /// reason in `trouble`, if there is no image for it.
+  Function* function(const void* host);
+  /// The variable behind a host shadow, its image loaded; null if unknown or absent from every image.
+  Variable* variable(const void* host);
+  /// The device variable whose memory holds `address`, among loaded images; null otherwise.
+  const kl_variable* variable_at(uint64_t address) const;
+  /// Forgets every loaded image (cudaDeviceReset): the next use loads it afresh, with initial values.
+  void unload();
+
+ private:
+  void open(Binary& binary);
+  template <class Visit>
+  bool search(Binary& own, const Visit& visit);
+
+  std::vector<std::unique_ptr<Binary>> binaries_;
+  std::unordered_map<const void*, Function> functions_;
+  std::unordered_map<const void*, Variable> variables_;
+};
+
+}  // namespace kernelift::cudart
