@@ -42,6 +42,9 @@ bool same_compile(const Json& old, const Json& entry) {
 }  // namespace
 
 Status log_command(const fs::path& state, const fs::path& folder, const std::vector<std::string>& argv, const CompilerCommand& command) {
+  // CMake's own trial compiles are no part of the application, and their sources do not last.
+  for (const fs::path& part : folder)
+    if (part == "CMakeFiles") return done();
   if (command.action == Action::Query || command.action == Action::Preprocess || command.dry_run) return done();
   KERNELIFT_ASSIGN(auto arguments, expand_response_files(argv, folder));
   arguments[0] = fs::path(arguments[0]).filename().string();

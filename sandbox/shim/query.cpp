@@ -6,6 +6,7 @@
 #include "core/base/process.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/shim/cpu_compiler.h"
+#include "sandbox/shim/device_code.h"
 
 namespace kernelift::shim {
 
@@ -39,6 +40,11 @@ void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
                "#$ LD_LIBRARY_PATH=%s/lib64\n#$ PATH=%s/bin\n#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=  \"-L%s/lib64\"\n"
                "#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
                root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
+  // CMake reads the default architectures off the device compiler's lines.
+  std::vector<std::string> architectures = command.architectures;
+  if (architectures.empty()) architectures = {device_architecture(command)};
+  for (const std::string& name : architectures)
+    if (name.starts_with("sm_")) std::fprintf(stderr, "#$ cicc -arch compute_%s -m64\n", name.c_str() + 3);
   if (command.action != Action::Link) return;
   std::string objects;
   for (const SourceInput& input : command.inputs) objects += " \"" + std::filesystem::path(input.file).stem().string() + ".o\"";

@@ -1,0 +1,95 @@
+// kernelift build: runs the application's own build command with our compiler shims first on PATH. What the shims do is
+// sandbox/shim's; this verb makes their folder, sets the environment that build systems look at, and counts what was logged.
+#include <chrono>
+#include <cstdlib>
+
+#include "cli/verbs.h"
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "sandbox/shim/shim.h"
+
+namespace kernelift::cli {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Logged {
+  size_t commands = 0;
+  fs::file_time_type written{};
+};
+
+Logged read_log(const fs::path& path) {
+  Logged logged;
+  std::error_code missing;
+  if (!fs::exists(path, missing)) return logged;
+  if (auto all = read_json(path); all.ok() && all->is_array()) logged.commands = all->size();
+  logged.written = fs::last_write_time(path, missing);
+  return logged;
+}
+
+ProcessOptions build_environment(const shim::ShimConfig& config) {
+  ProcessOptions options;
+  options.capture_output = false;
+  const char* path = std::getenv("PATH");
+  options.environment.emplace_back("PATH", (config.root / "bin").string() + ":" + (path ? path : "/usr/bin:/bin"));
+  if (config.device != "cpu") return options;
+  // With the CPU device the folder is the toolkit, by every name that build systems know for it.
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
+    options.environment.emplace_back(name, config.root.string());
+  options.environment.emplace_back("CUDACXX", (config.root / "bin" / "nvcc").string());
+  options.environment.emplace_back("HIP_PLATFORM", "nvidia");
+  return options;
+}
+
+Result<Exit> run(const Context& context, const std::vector<std::string>& command) {
+  if (command.empty()) return usage_error("kernelift build needs a command: kernelift build -- make");
+  shim::ShimConfig config;
+  config.state = fs::absolute(context.state_folder());
+  config.device = context.device == "cpu" ? "cpu" : "log";
+  config.root = config.state / (config.device == "cpu" ? "toolkit-cpu" : "toolkit-log");
+  KERNELIFT_TRY(create_state_folder(config.state));
+  KERNELIFT_TRY(shim::create_toolkit(config, fs::read_symlink("/proc/self/exe")));
+
+  fs::path log = config.state / "compile_commands.json";
+  Logged before = read_log(log);
+  std::vector<std::string> argv = command;
+  // Under --json stdout is the document's; what the build prints goes to stderr.
+  if (context.json) {
+    argv = {"/bin/sh", "-c", "exec \"$@\" 1>&2", "sh"};
+    argv.insert(argv.end(), command.begin(), command.end());
+  }
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, build_environment(config)));
+  Logged after = read_log(log);
+  bool logged = after.commands > 0 && (after.commands != before.commands || after.written != before.written);
+
+  if (context.json) {
+    Json document = artefact("kernelift-build", 1, 1);
+    document["command"] = command;
+    document["device"] = config.device == "cpu" ? "cpu" : context.device;
+    document["exit_code"] = outcome.exit_code;
+    document["seconds"] = outcome.seconds;
+    document["compile_commands"] = log.string();
+    document["commands_logged"] = after.commands;
+    context.emit(document);
+  }
+  if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
+  if (!logged)
+    context.note("no compile command was seen: everything was up to date, or the build was set up with another compiler's full path; "
+                 "clean or remove its build folder and run kernelift build again, from the configure step on");
+  context.say("build finished; " + std::to_string(after.commands) + " compile commands in " + log.string());
+  return Exit::Done;
+}
+
+Action setup(CLI::App& app) {
+  auto command = std::make_shared<std::vector<std::string>>();
+  app.add_option("command", *command, "The application's own build command, after --")->required();
+  app.positionals_at_end();
+  return [command](const Context& context) { return run(context, *command); };
+}
+
+}  // namespace
+
+const Verb kBuild{"build", "run the application's build through compiler shims that log or compile",
+                  "kernelift build --device cpu -- make -j4", setup};
+
+}  // namespace kernelift::cli
