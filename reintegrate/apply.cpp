@@ -1,0 +1,287 @@
+// The order of things, and why:
+//   plan the patch, ask git, check permissions       all refusals, before anything runs
+//   build and check the application as it is         a broken application must not be blamed on the patch
+//   patch, build, check                              wrong or not building: put back at once
+//   save what the build wrote; originals, build      the same for the original, built last, so that every exit from
+//                                                    here on finds the tree as it was
+//   swap the two builds in and out, timing runs      A B A B
+//   faster: patch, build, check once more, commit    what is kept is what the build made, not a swapped copy
+// The build directory is the user's own: a copied tree would break absolute paths (see tree/build_products.h).
+#include "reintegrate/apply.h"
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/model/kernel_key.h"
+#include "reintegrate/patch/source_patch.h"
+#include "reintegrate/tree/build_products.h"
+#include "reintegrate/tree/git_tree.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+/// A patched program that runs this much longer than the original hangs, for all that anyone can wait.
+constexpr double kHangFactor = 10, kHangFloorSeconds = 60;
+
+struct Stop { ApplyOutcome outcome; std::string why; };
+
+class Apply {
+ public:
+  explicit Apply(const ApplyRequest& request) : r_(request) {}
+
+  Result<ApplyReport> run() {
+    KERNELIFT_TRY(prepare());
+    KERNELIFT_TRY(check_original());
+    auto proven = prove();
+    // The journal's destructor puts the sources back if an Error leaves here.
+    if (!proven.ok()) return std::move(proven).error();
+    if (*proven) {
+      KERNELIFT_TRY(roll_back(**proven));
+    } else {
+      KERNELIFT_TRY(keep());
+    }
+    report_.notes.insert(report_.notes.end(), late_notes_.begin(), late_notes_.end());
+    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    return std::move(report_);
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (r_.progress) r_.progress(line);
+  }
+
+  Status prepare() {
+    if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
+    if (r_.run.empty() && r_.check.empty()) return usage_error("apply needs a command that runs the application: --run CMD");
+    Restoration leftovers;
+    KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
+    journal_.emplace(std::move(journal));
+    if (leftovers.needed)
+      report_.notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
+                                             : "An earlier apply had been interrupted; its files were put back first.");
+    for (auto& file : leftovers.left) report_.notes.push_back("Changed since that interruption, left alone: " + file);
+
+    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root}));
+    for (auto& change : patch_.changes) paths_.push_back(change.path);
+    KERNELIFT_TRY(PatchJournal::check_writable(patch_));
+    KERNELIFT_ASSIGN(git_, GitTree::inspect(paths_));
+    if (git_.kind() == GitTree::Kind::Tracked) {
+      KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
+      KERNELIFT_ASSIGN(tracked_, git_.tracked());
+    } else if (!r_.branch.empty()) {
+      report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
+    }
+    commands_.emplace(r_.root, r_.environment, journal_->folder());
+    report_.kernel = r_.mep.kernel_name;
+    report_.diff = patch_.diff();
+    for (auto& change : patch_.changes) report_.files.push_back(change.name);
+    report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
+    if (r_.check.empty()) report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
+    report_.predicted = r_.predicted;
+    report_.originals = journal_->folder().string();
+    roots_ = {r_.root};
+    for (auto& folder : r_.build_folders)
+      if (fs::path relative = folder.lexically_relative(r_.root); relative.empty() || *relative.begin() == "..") roots_.push_back(folder);
+    return done();
+  }
+
+  const std::string& check_line() const { return r_.check.empty() ? r_.run : r_.check; }
+  const std::string& run_line() const { return r_.run.empty() ? r_.check : r_.run; }
+
+  Status check_original() {
+    say("building the application as it is");
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build));
+    if (built.interrupted) return interrupted();
+    if (!built.ok) return environment_error("the application does not build, even without the patch: " + built.why);
+    say("checking the application as it is");
+    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line()));
+    if (checked.interrupted) return interrupted();
+    if (!checked.ok) return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
+    check_seconds_ = checked.seconds;
+    return done();
+  }
+
+  static Error interrupted() { return {"interrupted; nothing was changed", Exit::Interrupted}; }
+  static std::optional<Stop> stopped() { return Stop{ApplyOutcome::Interrupted, "interrupted by the user"}; }
+
+  std::chrono::milliseconds limit(double usual) const {
+    return std::chrono::milliseconds(static_cast<int64_t>(1000 * std::max(kHangFloorSeconds, kHangFactor * usual)));
+  }
+
+  /// Why the patch must go, or nothing when it may stay. On return the originals stand, built.
+  Result<std::optional<Stop>> prove() {
+    KERNELIFT_TRY(journal_->begin(patch_));
+    Listing at_first = list_files(roots_, {r_.state});
+    if (auto written = journal_->write_patched(); !written.ok()) {
+      KERNELIFT_TRY(journal_->finish(false));
+      return std::move(written).error();
+    }
+    say("building with the patch");
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
+    if (built.interrupted) return stopped();
+    if (!built.ok) return std::optional(Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
+    Listing with_patch = list_files(roots_, {r_.state});
+    say("checking with the patch");
+    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
+    if (checked.interrupted) return stopped();
+    if (!checked.ok) return std::optional(Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
+
+    BuildProducts products(journal_->folder() / "products");
+    std::vector<fs::path> patched_products = mine(written_between(at_first, with_patch));
+    KERNELIFT_TRY(products.save(BuildProducts::After, patched_products));
+    say("building without it again, to time both");
+    KERNELIFT_ASSIGN(std::optional<Stop> back, back_to_original());
+    if (back) return back;
+    KERNELIFT_TRY(products.save(BuildProducts::Before, mine(written_between(with_patch, list_files(roots_, {r_.state})))));
+    KERNELIFT_ASSIGN(bool differ, products.join());
+    if (!differ)
+      return std::optional(Stop{ApplyOutcome::NotBuilt, products.count() == 0
+          ? "the build command wrote no program under " + r_.root.string() + " after the patch: it does not compile the patched files, or it builds elsewhere (name that place with --build-folder)"
+          : "the build makes the same programs with and without the patch: it does not compile what was patched"});
+    return time(products);
+  }
+
+  /// Products that are nobody's source: not tracked by git, not what we patch ourselves.
+  std::vector<fs::path> mine(std::vector<fs::path> written) const {
+    std::erase_if(written, [&](const fs::path& file) {
+      return std::binary_search(tracked_.begin(), tracked_.end(), file) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
+    });
+    return written;
+  }
+
+  /// Originals in place, and built.
+  Result<std::optional<Stop>> back_to_original() {
+    KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(false));
+    if (!restored.left.empty()) return std::optional(Stop{ApplyOutcome::Disturbed, "somebody else changed " + restored.left[0] + " meanwhile"});
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build));
+    original_is_built_ = built.ok;
+    if (built.interrupted) return stopped();
+    if (!built.ok) return std::optional(Stop{ApplyOutcome::Disturbed, "the original does not build any more: " + built.why});
+    return std::optional<Stop>();
+  }
+
+  Result<std::optional<Stop>> time(BuildProducts& products) {
+    Error* failed = nullptr;
+    Error reason;
+    auto run = [&]() -> Result<double> {
+      KERNELIFT_ASSIGN(CommandOutcome outcome, commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
+      if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
+      if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
+      return outcome.seconds;
+    };
+    bool patched_stands = false;
+    auto place = [&](bool patched) -> Status {
+      patched_stands = patched;
+      return products.place(patched ? BuildProducts::After : BuildProducts::Before);
+    };
+    auto progress = [&](const AppTiming& timing) {
+      char line[160];
+      std::snprintf(line, sizeof line, "timing: pair %zu, %.3f s -> %.3f s, %.3fx [%.3f, %.3f]", timing.after.size(), timing.before_median,
+                    timing.after_median, timing.speedup, timing.low, timing.high);
+      say(line);
+    };
+    auto timed = time_in_alternation(r_.trial, place, run, progress);
+    if (!timed.ok()) reason = timed.error(), failed = &reason;
+    bool during_patched = patched_stands;
+    Status placed = products.place(BuildProducts::Before);
+    if (!placed.ok()) return std::optional(Stop{ApplyOutcome::Disturbed, placed.error().message});
+    if (InterruptGuard::interrupted()) return stopped();
+    if (failed && failed->exit != Exit::No) return std::optional(Stop{ApplyOutcome::Disturbed, failed->message});
+    if (failed) return std::optional(Stop{ApplyOutcome::CheckFailed, std::string("a timed run ") + (during_patched ? "with" : "without") + " the patch failed: " + failed->message});
+    report_.measured = *timed;
+    if (timed->low <= r_.trial.smallest_gain) {
+      char why[160];
+      std::snprintf(why, sizeof why, "the application is not measurably faster: the interval [%.3f, %.3f] is not all above %.2f", timed->low,
+                    timed->high, r_.trial.smallest_gain);
+      return std::optional(Stop{ApplyOutcome::NotFaster, why});
+    }
+    return std::optional<Stop>();
+  }
+
+  /// The patch in place for good: built by the build itself, checked once more, committed.
+  Status keep() {
+    say("keeping the patch: last build and check");
+    if (auto written = journal_->write_patched(); !written.ok())
+      return roll_back({ApplyOutcome::Disturbed, written.error().message});
+    original_is_built_ = false;
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-kept", r_.build));
+    if (built.interrupted) return roll_back(*stopped());
+    if (!built.ok) return roll_back({ApplyOutcome::BuildFailed, "the last build with the patch failed: " + built.why});
+    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-kept", check_line(), limit(check_seconds_)));
+    if (checked.interrupted) return roll_back(*stopped());
+    if (!checked.ok) return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked.why});
+    if (git_.kind() == GitTree::Kind::Tracked) {
+      if (auto committed = commit(); !committed.ok())
+        return roll_back({ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});
+    }
+    report_.outcome = ApplyOutcome::Kept;
+    report_.why = "the application passes its check and is measurably faster";
+    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    return journal_->finish(true);
+  }
+
+  Status commit() {
+    report_.previous = git_.head();
+    std::string message = "Tune " + base_name(r_.mep.kernel_key) + "\n\n";
+    if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
+    char figures[200];
+    std::snprintf(figures, sizeof figures, "Measured %.3fx [%.3f, %.3f] for the whole application, %.3f s -> %.3f s.\n", report_.measured->speedup,
+                  report_.measured->low, report_.measured->high, report_.measured->before_median, report_.measured->after_median);
+    message += figures;
+    KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
+    KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit));
+    Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
+    if (!switched.ok()) (void)journal_->note_commit("", "", "");
+    return switched;
+  }
+
+  Status roll_back(const Stop& stop) {
+    report_.outcome = stop.outcome;
+    report_.why = stop.why;
+    report_.branch.clear(), report_.commit.clear(), report_.previous.clear();
+    say("rolling back");
+    KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
+    for (auto& file : restored.left) late_notes_.push_back("Left alone, because it was changed meanwhile: " + file);
+    if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
+      auto built = commands_->run("build-rolled-back", r_.build);
+      if (!built.ok() || !built->ok) late_notes_.push_back("The sources are as they were, but building them again failed; see " + (journal_->folder() / "build-rolled-back.log").string());
+    } else if (!original_is_built_) {
+      late_notes_.push_back("The sources are as they were; run the build command to have the programs follow.");
+    }
+    return journal_->finish(false);
+  }
+
+  const ApplyRequest& r_;
+  ApplyReport report_;
+  std::optional<PatchJournal> journal_;
+  SourcePatch patch_;
+  std::vector<fs::path> paths_, tracked_, roots_;
+  GitTree git_;
+  std::optional<AppCommands> commands_;
+  std::vector<std::string> late_notes_;
+  double check_seconds_ = 0, usual_seconds_ = 0;
+  bool original_is_built_ = false;
+};
+
+}  // namespace
+
+Result<ApplyReport> apply(const ApplyRequest& request) {
+  InterruptGuard guard;
+  return Apply(request).run();
+}
+
+Result<Restoration> roll_back_interrupted(const fs::path& state) {
+  Restoration leftovers;
+  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
+  return leftovers;
+}
+
+Result<Restoration> undo_last(const fs::path& state) {
+  Restoration leftovers;
+  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
+  return journal.undo_last();
+}
+
+}  // namespace kernelift

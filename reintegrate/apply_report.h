@@ -1,0 +1,48 @@
+// What `apply` did and why, for a person and as JSON. Written beside the saved originals, whatever the outcome.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "reintegrate/app_trial.h"
+
+namespace kernelift {
+
+enum class ApplyOutcome {
+  Kept,           ///< Right and measurably faster: the patch stands.
+  NotFaster,      ///< Right, but the whole application is not measurably faster.
+  CheckFailed,    ///< The application's own check fails with the patch.
+  BuildFailed,    ///< The application does not build with the patch.
+  NotBuilt,       ///< The build does not compile what was patched.
+  Interrupted,    ///< The user stopped it.
+  Disturbed,      ///< Somebody else changed files while it was at work.
+};
+const char* name(ApplyOutcome);
+
+/// Amdahl's law: what the kernel's own gain is worth for the whole.
+struct Prediction {
+  double kernel_gain = 0;      ///< In the MEP; 0: unknown.
+  double kernel_share = 0;     ///< Of the application's run time when it was recorded; 0: unknown.
+  std::optional<double> whole() const;
+};
+
+struct ApplyReport {
+  ApplyOutcome outcome = ApplyOutcome::NotFaster;
+  std::string why;                           ///< One sentence.
+  std::string kernel;
+  std::vector<std::string> files;            ///< Patched, relative to the root.
+  std::string diff;
+  std::vector<std::string> notes;            ///< What else the patch reaches, what it leaves out, what was put right first.
+  Prediction predicted;
+  std::optional<AppTiming> measured;
+  std::string branch, commit, previous;      ///< git: the new branch and its commit; what was checked out before.
+  std::string originals;                     ///< Folder with the saved originals, diff and logs.
+
+  bool kept() const { return outcome == ApplyOutcome::Kept; }
+  std::string text() const;
+};
+
+Json to_json(const ApplyReport&);
+
+}  // namespace kernelift

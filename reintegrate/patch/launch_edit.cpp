@@ -1,0 +1,299 @@
+// A launch's grid may be spelled `grid`, `dim3(a, b)` or `(n + 255) / 256`; all three are accepted by dim3's
+// constructors, so `dim3(<as spelled>).x` is the recorded gx whatever it is. Worked example: the candidate's grid is
+// (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid, block>>>`: the grid becomes
+// `dim3((dim3(grid).x + 2 - 1) / 2, dim3(grid).y, dim3(grid).z)`. A plain 1-D expression stays one.
+#include "reintegrate/patch/launch_edit.h"
+
+#include <cctype>
+#include <cstring>
+
+namespace kernelift {
+namespace {
+
+const char* const kAxis = "xyz";
+enum class Piece { Grid, Block, Shared };
+
+bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// Where the bracket that opens at `open` closes; npos if it does not.
+size_t closing(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return text.npos;
+}
+
+size_t top_level_comma(std::string_view text) {
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
+    if (depth == 0 && text[at] == ',') return at;
+  }
+  return text.npos;
+}
+
+std::string write_cpp(std::string_view text, const std::map<std::string, std::string>& variables) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    if (!word_character(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && (word_character(text[end]) || text[end] == '.')) ++end;
+    std::string word(text.substr(at, end - at));
+    at = end;
+    if (at < text.size() && text[at] == '(' && (word == "min" || word == "max" || word == "ceil_div")) {
+      size_t close = closing(text, at);
+      std::string_view inside = text.substr(at + 1, close - at - 1);
+      size_t comma = top_level_comma(inside);
+      auto bracketed = [](std::string part) {
+        bool plain = part.find_first_of(" ?") == part.npos || (part.front() == '(' && closing(part, 0) == part.size() - 1);
+        return plain ? part : "(" + part + ")";
+      };
+      std::string a = bracketed(write_cpp(inside.substr(0, comma), variables));
+      size_t second = inside.find_first_not_of(' ', comma + 1);
+      std::string b = bracketed(write_cpp(inside.substr(second), variables));
+      if (word == "ceil_div") out += "((" + a + " + " + b + " - 1) / " + b + ")";
+      else out += "(" + a + (word == "min" ? " < " : " > ") + b + " ? " + a + " : " + b + ")";
+      at = close + 1;
+      continue;
+    }
+    auto found = variables.find(word);
+    out += found == variables.end() ? word : found->second;
+  }
+  return out;
+}
+
+std::string stripped_of_outer_brackets(std::string text) {
+  while (text.size() > 1 && text.front() == '(' && closing(text, 0) == text.size() - 1) text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+/// The arguments of `dim3(a, b)`, trimmed; empty for anything else, and for one argument that may itself be a dim3.
+std::vector<std::string> dim3_arguments(std::string_view text);
+
+/// Arithmetic outside brackets: then it is a number, not a dim3.
+bool is_plain_number(std::string_view text) {
+  if (text.empty()) return false;
+  if (text.find_first_not_of("0123456789uU") == text.npos) return true;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
+    if (depth == 0 && at > 0 && std::strchr("+-*/%", text[at]) && !(text[at] == '-' && text.substr(at, 2) == "->")) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> dim3_arguments(std::string_view text) {
+  if (!text.starts_with("dim3(") || closing(text, 4) != text.size() - 1) return {};
+  std::string_view rest = text.substr(5, text.size() - 6);
+  std::vector<std::string> parts;
+  for (;;) {
+    size_t comma = top_level_comma(rest);
+    std::string_view part = rest.substr(0, comma);
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.front()))) part.remove_prefix(1);
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.back()))) part.remove_suffix(1);
+    parts.emplace_back(part);
+    if (comma == rest.npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  if (parts.size() == 1 && !is_plain_number(parts[0])) return {};
+  return parts;
+}
+
+/// Evaluating the text twice could do something twice.
+bool has_effects(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at, 2) == "++" || text.substr(at, 2) == "--") return true;
+    if (text[at] == '=' && (at == 0 || !std::strchr("=<>!", text[at - 1])) && text.substr(at, 2) != "==") return true;
+  }
+  return false;
+}
+
+bool calls_something(std::string_view text) {
+  for (size_t at = 1; at < text.size(); ++at)
+    if (text[at] == '(' && word_character(text[at - 1])) {
+      size_t begin = at;
+      while (begin > 0 && word_character(text[begin - 1])) --begin;
+      std::string_view word = text.substr(begin, at - begin);
+      if (word != "dim3" && word != "int" && word != "unsigned" && word != "size_t") return true;
+    }
+  return false;
+}
+
+std::string place(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
+
+class LaunchEditor {
+ public:
+  LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
+               const Bindings& changed, const std::string& source)
+      : mep_(mep), site_(site), launch_(launch), values_(values), changed_(changed), source_(source) {}
+
+  Result<LaunchEdits> run() {
+    KERNELIFT_ASSIGN(bool grid, needs_edit(Piece::Grid));
+    KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
+    KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
+    if (!grid && !block && !shared) return std::move(result_);
+    if (site_.through_macro)
+      return refused("the launch at " + place(site_) + " is written by a macro: its geometry cannot be changed in place");
+    if (site_.kernels.size() > 1)
+      return refused("the launch at " + place(site_) + " serves " + std::to_string(site_.kernels.size()) +
+                     " kernels: changing its geometry for one would break the others");
+    if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
+    if (block) KERNELIFT_TRY(rewrite(Piece::Block));
+    if (shared) KERNELIFT_TRY(rewrite(Piece::Shared));
+    return std::move(result_);
+  }
+
+ private:
+  static const char* name(Piece piece) { return piece == Piece::Grid ? "grid" : piece == Piece::Block ? "block" : "shared memory"; }
+  const Expression& wanted(Piece piece, int axis) const {
+    return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
+  }
+  const std::string& spelled(Piece piece, int axis) const {
+    return piece == Piece::Grid ? site_.grid[axis] : piece == Piece::Block ? site_.block[axis] : site_.shared;
+  }
+  const SourceRange& range(Piece piece) const {
+    return piece == Piece::Grid ? site_.grid_range : piece == Piece::Block ? site_.block_range : site_.shared_range;
+  }
+  static int axes(Piece piece) { return piece == Piece::Shared ? 1 : 3; }
+
+  /// True when the site would not launch what the candidate was verified with.
+  Result<bool> needs_edit(Piece piece) {
+    bool needed = false;
+    for (int axis = 0; axis < axes(piece); ++axis) {
+      bool as_recorded = true;
+      for (auto& instance : mep_.instances) {
+        KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
+        as_recorded &= component(geometry, piece, axis) == component(instance.geometry, piece, axis);
+      }
+      if (mep_.instances.empty()) as_recorded = is_identity(piece, axis);
+      auto text = Expression::parse(spelled(piece, axis));
+      bool follows = false;
+      if (!spelled(piece, axis).empty() && text.ok())
+        for (auto& variable : text->variables()) follows |= changed_.contains(variable);
+      if (follows) {
+        KERNELIFT_TRY(check_followed(piece, axis, *text));
+        continue;
+      }
+      needed |= !as_recorded;
+    }
+    return needed;
+  }
+
+  bool is_identity(Piece piece, int axis) const {
+    std::string text = wanted(piece, axis).text();
+    if (piece == Piece::Shared) return text == "shared";
+    return text == std::string(piece == Piece::Grid ? "g" : "b") + kAxis[axis];
+  }
+
+  static uint32_t component(const Geometry& geometry, Piece piece, int axis) {
+    if (piece == Piece::Shared) return geometry.shared_bytes;
+    const Dim3& dim = piece == Piece::Grid ? geometry.grid : geometry.block;
+    return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;
+  }
+
+  /// The source computes this axis from a knob that the patch turns. Where no other variable takes part, its new value
+  /// is known and must be the verified one.
+  Status check_followed(Piece piece, int axis, const Expression& text) {
+    Bindings knobs = changed_;
+    for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
+    auto value = text.evaluate(knobs);
+    if (!value.ok()) return done();
+    for (auto& instance : mep_.instances) {
+      KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
+      if (*value != component(geometry, piece, axis))
+        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) + " would become " +
+                       std::to_string(*value) + " along " + kAxis[axis] + ", but the candidate was verified with " +
+                       std::to_string(component(geometry, piece, axis)));
+    }
+    return done();
+  }
+
+  Status rewrite(Piece piece) {
+    const SourceRange& where = range(piece);
+    std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
+    if (where.begin >= where.end || where.file != site_.range.file)
+      return refused(what + " is not spelled there: it cannot be changed in place");
+    if (where.end > source_.size() || !looks_like_argument(where))
+      return refused(what + " is not where the scan saw it: " + site_.range.file + " has changed since; run `kernelift scan` again");
+    KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
+    result_.edits.push_back({where.file, where.begin, where.end, text, what});
+    return done();
+  }
+
+  bool looks_like_argument(const SourceRange& where) const {
+    size_t before = where.begin, after = where.end;
+    while (before > 0 && std::isspace(static_cast<unsigned char>(source_[before - 1]))) --before;
+    while (after < source_.size() && std::isspace(static_cast<unsigned char>(source_[after]))) ++after;
+    bool opens = before > 0 && std::strchr("<,(", source_[before - 1]);
+    return opens && after < source_.size() && std::strchr(">,)", source_[after]);
+  }
+
+  std::string as_spelled(Piece piece) const {
+    const SourceRange& where = range(piece);
+    return where.file == site_.range.file && where.end <= source_.size() && where.begin < where.end
+               ? source_.substr(where.begin, where.end - where.begin) : std::string();
+  }
+
+  Result<std::string> replacement(Piece piece, const std::string& what) {
+    std::string grid = as_spelled(Piece::Grid), block = as_spelled(Piece::Block), shared = as_spelled(Piece::Shared);
+    std::set<std::string> used;
+    for (int axis = 0; axis < axes(piece); ++axis)
+      for (auto& name : wanted(piece, axis).variables()) used.insert(name);
+    auto uses = [&](char of) { return used.contains({of, 'x'}) || used.contains({of, 'y'}) || used.contains({of, 'z'}); };
+    for (auto& [text, needed] : {std::pair{grid, uses('g')}, std::pair{block, uses('b')}, std::pair{shared, used.contains("shared")}}) {
+      if (needed && has_effects(text))
+        return refused(what + " needs '" + text + "' more than once, which has side effects");
+      if (needed && calls_something(text))
+        result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + text + "' more than once.");
+    }
+
+    std::map<std::string, std::string> variables;
+    for (auto& [name, value] : values_) variables[name] = std::to_string(value);
+    auto spell = [&](const std::string& text, char letter) {
+      if (text.empty()) return;
+      bool number = is_plain_number(text), dim = text.starts_with("dim3(");
+      std::vector<std::string> parts = dim3_arguments(text);
+      for (int axis = 0; axis < 3 && !parts.empty(); ++axis)
+        variables[{letter, kAxis[axis]}] = static_cast<size_t>(axis) < parts.size() ? "(" + parts[axis] + ")" : "1";
+      for (int axis = 0; axis < 3 && parts.empty(); ++axis)
+        variables[{letter, kAxis[axis]}] = number ? (axis ? "1" : "(" + text + ")") : (dim ? text : "dim3(" + text + ")") + "." + kAxis[axis];
+    };
+    spell(grid, 'g');
+    spell(block, 'b');
+    variables["shared"] = shared.empty() ? "0" : "(" + shared + ")";
+    for (auto& name : used)
+      if (!variables.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
+
+    std::string axis_text[3];
+    for (int axis = 0; axis < axes(piece); ++axis) axis_text[axis] = stripped_of_outer_brackets(to_cpp(wanted(piece, axis), variables));
+    if (piece == Piece::Shared) return axis_text[0];
+    if (axis_text[1] == "1" && axis_text[2] == "1" && is_plain_number(as_spelled(piece))) return axis_text[0];
+    return "dim3(" + axis_text[0] + ", " + axis_text[1] + ", " + axis_text[2] + ")";
+  }
+
+  const Mep& mep_;
+  const LaunchSite& site_;
+  const CandidateLaunch& launch_;
+  const Bindings& values_;
+  const Bindings& changed_;
+  const std::string& source_;
+  LaunchEdits result_;
+};
+
+}  // namespace
+
+std::string to_cpp(const Expression& expression, const std::map<std::string, std::string>& variables) {
+  return write_cpp(expression.text(), variables);
+}
+
+Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
+                                const Bindings& values, const Bindings& changed, const std::string& source) {
+  return LaunchEditor(mep, site, launch, values, changed, source).run();
+}
+
+}  // namespace kernelift

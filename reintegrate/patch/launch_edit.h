@@ -1,0 +1,35 @@
+// Rewrites the geometry of a launch in the application's source: the text between <<< and >>> (or the matching call
+// arguments) is replaced by a C++ expression computed from what stood there. Says by name what it cannot express; a
+// launch is never guessed at.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+/// Bytes [begin, end) of `file` become `text`.
+struct ByteEdit {
+  std::string file;
+  uint64_t begin = 0, end = 0;
+  std::string text;
+  std::string what;        ///< For messages: "the grid of the launch at solver.cu:41".
+};
+
+/// What a launch needs so that it runs the candidate as it was verified.
+struct LaunchEdits {
+  std::vector<ByteEdit> edits;
+  std::vector<std::string> notes;
+};
+
+/// The C++ spelling of `expression`: ceil_div, min and max written out, every variable replaced.
+std::string to_cpp(const Expression& expression, const std::map<std::string, std::string>& variables);
+
+/// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
+/// source computes from one of them follows by itself. `source` is the whole file that holds the site.
+Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
+                                const Bindings& values, const Bindings& changed, const std::string& source);
+
+}  // namespace kernelift

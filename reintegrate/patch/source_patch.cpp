@@ -1,0 +1,374 @@
+// Every change becomes a ByteEdit of an original file; edits are then checked for overlap and applied at once, so that
+// bytes outside them cannot change. A line of kernel.cu may be edited only if the file still holds that line (or, for a
+// declaration cut out of a longer line, holds it exactly once within): anything else means that the file is no longer
+// what was scanned. Insertions have no line of their own: they go before the next traced line, which keeps a new helper
+// above the kernel that calls it, unless the line before is the direct predecessor in the same file.
+#include "reintegrate/patch/source_patch.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/file.h"
+#include "reintegrate/patch/text_diff.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kScanAgain = "; run `kernelift scan`, `record` and `extract` again";
+
+struct OpenFile {
+  fs::path path;
+  std::string name, text;
+  std::vector<TextLine> lines;
+  uint64_t offset(size_t line) const {   ///< Of line index `line`; the file's size past the last.
+    return line < lines.size() ? static_cast<uint64_t>(lines[line].text.data() - text.data()) : text.size();
+  }
+  std::string_view newline() const {
+    for (auto& line : lines)
+      if (!line.end.empty()) return line.end;
+    return "\n";
+  }
+};
+
+class Planner {
+ public:
+  explicit Planner(const PatchQuestion& question) : q_(question), mep_(question.mep) {}
+
+  Result<SourcePatch> run() {
+    KERNELIFT_TRY(check_expressible());
+    old_lines_ = split_lines(q_.original);
+    new_lines_ = split_lines(q_.candidate.source);
+    if (mep_.origins.size() < old_lines_.size())
+      return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) + " lines, but its kernel file has " +
+                               std::to_string(old_lines_.size()) + ": it was changed by hand; extract the kernel again");
+    KERNELIFT_TRY(check_unchanged());
+    for (auto& hunk : diff_lines(old_lines_, new_lines_)) KERNELIFT_TRY(edit_hunk(hunk));
+    Bindings changed;
+    KERNELIFT_TRY(edit_knobs(changed));
+    KERNELIFT_TRY(edit_launches(changed));
+    return assemble();
+  }
+
+ private:
+  Status check_expressible() {
+    const Candidate& candidate = q_.candidate;
+    if (candidate.launches.size() > 1)
+      return refused("the candidate launches " + std::to_string(candidate.launches.size()) +
+                     " kernels where the application launches one: that needs new host code, which a patch does not write");
+    if (!candidate.scratch.empty())
+      return refused("the candidate needs device memory of its own (" + candidate.scratch[0].bytes.text() +
+                     " bytes): that needs new host code, which a patch does not write");
+    if (!candidate.launches.empty() && candidate.launches[0].kernel != mep_.kernel_name)
+      return refused("the candidate launches '" + candidate.launches[0].kernel + "' instead of '" + mep_.kernel_name +
+                     "': the application's launch would have to name another kernel");
+    return done();
+  }
+
+  /// The file a line came from, read once.
+  Result<OpenFile*> open(const std::string& file) {
+    if (auto found = files_.find(file); found != files_.end()) return &found->second;
+    std::error_code code;
+    fs::path path = fs::path(file).is_absolute() ? fs::path(file) : q_.root / file;
+    fs::path real = fs::weakly_canonical(path, code), root = fs::weakly_canonical(q_.root, code);
+    fs::path relative = real.lexically_relative(root);
+    if (relative.empty() || *relative.begin() == "..")
+      return refused(real.string() + " would have to change, and it is outside the application (" + root.string() + ")");
+    OpenFile opened{real, relative.string(), {}, {}};
+    KERNELIFT_ASSIGN(opened.text, read_text(real));
+    // Two spellings of one path must not become two files.
+    for (auto& [other, known] : files_)
+      if (known.path == real) return &known;
+    auto& kept = files_.emplace(file, std::move(opened)).first->second;
+    kept.lines = split_lines(kept.text);
+    return &kept;
+  }
+
+  bool traced(size_t line) const {
+    return line < old_lines_.size() && !mep_.origins[line].file.empty() && mep_.origins[line].line > 0;
+  }
+
+  Error changed_since(const OpenFile& file, uint32_t line) const {
+    return refused(file.name + ":" + std::to_string(line) + " is not the line that was extracted: the file has changed since" + kScanAgain);
+  }
+
+  /// The bytes of the original file that line `line` of kernel.cu came from.
+  Result<std::pair<uint64_t, uint64_t>> trace(size_t line, OpenFile*& file) {
+    const LineOrigin& origin = mep_.origins[line];
+    KERNELIFT_ASSIGN(file, open(origin.file));
+    if (origin.line > file->lines.size()) return changed_since(*file, origin.line);
+    std::string_view there = file->lines[origin.line - 1].text, here = old_lines_[line].text;
+    uint64_t begin = file->offset(origin.line - 1);
+    if (there == here) return std::pair{begin, begin + there.size()};
+    size_t at = here.empty() ? there.npos : there.find(here);
+    if (at == there.npos || there.find(here, at + 1) != there.npos) return changed_since(*file, origin.line);
+    return std::pair{begin + at, begin + at + here.size()};
+  }
+
+  /// The whole slice must still be what the tree says: an edit proven on other text is proven on nothing.
+  Status check_unchanged() {
+    for (size_t line = 0; line < old_lines_.size(); ++line) {
+      if (!traced(line) || is_outside(mep_.origins[line].file)) continue;
+      OpenFile* file = nullptr;
+      const LineOrigin& origin = mep_.origins[line];
+      KERNELIFT_ASSIGN(file, open(origin.file));
+      if (origin.line > file->lines.size() || file->lines[origin.line - 1].text.find(old_lines_[line].text) == std::string_view::npos)
+        return changed_since(*file, origin.line);
+    }
+    return done();
+  }
+
+  bool is_outside(const std::string& file) const {
+    std::error_code code;
+    fs::path relative = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : q_.root / file, code)
+                            .lexically_relative(fs::weakly_canonical(q_.root, code));
+    return relative.empty() || *relative.begin() == "..";
+  }
+
+  Status edit_hunk(const Hunk& hunk) {
+    size_t old_count = hunk.old_end - hunk.old_begin, new_count = hunk.new_end - hunk.new_begin;
+    if (old_count == 0) return insert(hunk);
+    for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
+      if (!traced(line))
+        return refused("line " + std::to_string(line + 1) + " of the extracted kernel ('" + std::string(old_lines_[line].text) +
+                       "') was written by the extractor and has no place in the application");
+    // One run of consecutive lines of one file, or line against line.
+    bool consecutive = true;
+    for (size_t line = hunk.old_begin + 1; line < hunk.old_end; ++line)
+      consecutive &= mep_.origins[line].file == mep_.origins[line - 1].file && mep_.origins[line].line == mep_.origins[line - 1].line + 1;
+    if (!consecutive && old_count != new_count) {
+      const LineOrigin &first = mep_.origins[hunk.old_begin], &last = mep_.origins[hunk.old_end - 1];
+      return refused("the edit from " + first.file + ":" + std::to_string(first.line) + " to " + last.file + ":" +
+                     std::to_string(last.line) + " spans lines that are not neighbours in the application");
+    }
+    if (consecutive && old_count != new_count) return replace_run(hunk);
+    for (size_t i = 0; i < old_count; ++i) {
+      OpenFile* file = nullptr;
+      KERNELIFT_ASSIGN(auto range, trace(hunk.old_begin + i, file));
+      add(*file, range.first, range.second, std::string(new_lines_[hunk.new_begin + i].text));
+    }
+    return done();
+  }
+
+  /// Lines [old_begin, old_end), neighbours in one file, become another number of lines.
+  Status replace_run(const Hunk& hunk) {
+    OpenFile* file = nullptr;
+    KERNELIFT_ASSIGN(auto first, trace(hunk.old_begin, file));
+    KERNELIFT_ASSIGN(auto last, trace(hunk.old_end - 1, file));
+    size_t last_index = mep_.origins[hunk.old_end - 1].line - 1;
+    bool whole = first.first == file->offset(mep_.origins[hunk.old_begin].line - 1) &&
+                 last.second == file->offset(last_index) + file->lines[last_index].text.size();
+    if (!whole) return refused("the edit at " + place(hunk.old_begin) + " replaces part of a line by several");
+    std::string text;
+    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n) text += (n > hunk.new_begin ? std::string(file->newline()) : "") + std::string(new_lines_[n].text);
+    uint64_t begin = first.first, end = last.second;
+    if (hunk.new_begin == hunk.new_end) {  // Deleted lines take their line ends along.
+      end = file->offset(last_index + 1);
+      if (file->lines[last_index].end.empty() && begin > 0) begin -= file->lines[mep_.origins[hunk.old_begin].line - 2].end.size();
+    }
+    add(*file, begin, end, text);
+    return done();
+  }
+
+  Status insert(const Hunk& hunk) {
+    size_t next = hunk.old_begin;
+    bool after_previous = next > 0 && traced(next - 1) &&
+                          (!traced(next) || (mep_.origins[next].file == mep_.origins[next - 1].file &&
+                                             mep_.origins[next].line == mep_.origins[next - 1].line + 1));
+    if (!after_previous && !traced(next))
+      return refused("the candidate adds '" + std::string(new_lines_[hunk.new_begin].text) +
+                     "' where the extracted kernel has no line of the application beside it");
+    size_t anchor = after_previous ? next - 1 : next;
+    OpenFile* file = nullptr;
+    KERNELIFT_ASSIGN(auto range, trace(anchor, file));
+    size_t index = mep_.origins[anchor].line - 1;
+    if (range.second - range.first != file->lines[index].text.size())
+      return refused("the candidate adds lines beside " + place(anchor) + ", of which the kernel is only a part");
+    std::string text;
+    std::string newline(file->newline());
+    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n) text += std::string(new_lines_[n].text) + newline;
+    uint64_t at = file->offset(after_previous ? index + 1 : index);
+    if (after_previous && file->lines[index].end.empty()) {  // After a last line that has no end: it keeps having none.
+      text = newline + text.substr(0, text.size() - newline.size());
+      at = file->text.size();
+    }
+    add(*file, at, at, text);
+    return done();
+  }
+
+  std::string place(size_t line) const { return mep_.origins[line].file + ":" + std::to_string(mep_.origins[line].line); }
+
+  void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text) {
+    std::string_view before = std::string_view(file.text).substr(begin, end - begin);
+    if (before == text) return;
+    edits_[&file].push_back({file.name, begin, end, std::move(text), {}});
+  }
+
+  /// Knobs whose value differs: in the text already, if the slice holds their definition, else edited where spelled.
+  Status edit_knobs(Bindings& changed) {
+    for (auto& knob : mep_.knobs) {
+      auto value = q_.candidate.values.find(knob.name);
+      if (value == q_.candidate.values.end() || value->second == knob.value) continue;
+      changed[knob.name] = value->second;
+      if (knob.value_range.file.empty())
+        return refused("'" + knob.name + "' is set on the compiler's command line (to " + std::to_string(knob.value) +
+                       "): change it to " + std::to_string(value->second) + " in the build, which a source patch does not touch");
+      OpenFile* file = nullptr;
+      KERNELIFT_ASSIGN(file, open(knob.value_range.file));
+      if (edited(*file, knob.value_range.begin, knob.value_range.end)) continue;
+      auto where = file->name + ":" + std::to_string(knob.value_range.line);
+      if (knob.value_range.end > file->text.size() || knob.value_range.begin >= knob.value_range.end)
+        return refused("the value of '" + knob.name + "' is not at " + where + " any more" + kScanAgain);
+      auto spelled = Expression::parse(std::string_view(file->text).substr(knob.value_range.begin, knob.value_range.end - knob.value_range.begin));
+      auto now = spelled.ok() ? spelled->evaluate({}) : Result<int64_t>(std::move(spelled).error());
+      if (!now.ok() || *now != knob.value)
+        return refused("the value of '" + knob.name + "' at " + where + " is not the " + std::to_string(knob.value) +
+                       " that was scanned: the file has changed since" + kScanAgain);
+      add(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
+    }
+    for (auto& knob : mep_.knobs)
+      if (changed.contains(knob.name) && knob.kernels.size() > 1)
+        notes_.push_back("'" + knob.name + "' feeds " + std::to_string(knob.kernels.size()) + " kernels: all of them change with it.");
+    return done();
+  }
+
+  bool edited(OpenFile& file, uint64_t begin, uint64_t end) {
+    for (auto& edit : edits_[&file])
+      if (edit.begin <= begin && end <= edit.end) return true;
+    return false;
+  }
+
+  Status edit_launches(const Bindings& changed) {
+    if (q_.candidate.launches.empty()) return done();
+    bool any = false;
+    for (auto& site : mep_.launches) {
+      OpenFile* file = nullptr;
+      KERNELIFT_ASSIGN(file, open(site.range.file));
+      KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed, file->text));
+      for (auto& edit : edits.edits) add(*file, edit.begin, edit.end, edit.text);
+      notes_.insert(notes_.end(), edits.notes.begin(), edits.notes.end());
+      any |= !edits.edits.empty();
+    }
+    if (any && mep_.kernel_name.find('<') != std::string::npos && siblings() != 0)
+      return refused("the launch of '" + mep_.kernel_name + "' would change, but its template has " +
+                     (siblings() > 0 ? std::to_string(siblings()) + " other instances" : std::string("possibly other instances")) +
+                     ", whose launches would not");
+    if (!any && mep_.launches.empty()) {
+      for (auto& instance : mep_.instances) {
+        KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
+        if (geometry != instance.geometry)
+          return refused("the candidate changes the launch of '" + mep_.kernel_name + "', but no launch site of it is known");
+      }
+    }
+    return done();
+  }
+
+  /// Other instances of the kernel's template; -1: unknown without a scan.
+  int siblings() const {
+    if (!q_.scan) return -1;
+    const ScannedKernel* mine = this_kernel();
+    if (!mine) return -1;
+    int count = 0;
+    for (auto& kernel : q_.scan->kernels)
+      count += kernel.key != mine->key && kernel.definition.file == mine->definition.file && kernel.definition.begin == mine->definition.begin;
+    return count;
+  }
+
+  const ScannedKernel* this_kernel() const {
+    if (!q_.scan) return nullptr;
+    for (auto& kernel : q_.scan->kernels)
+      if (kernel.id == mep_.kernel_id || kernel.key == mep_.kernel_key) return &kernel;
+    return nullptr;
+  }
+
+  void note_reach() {
+    if (mep_.kernel_name.find('<') != std::string::npos) {
+      int others = siblings();
+      if (others != 0)
+        notes_.push_back("'" + mep_.kernel_name + "' is an instance of a template: the edit applies to " +
+                         (others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
+    }
+    const ScannedKernel* mine = this_kernel();
+    for (auto& [file, edits] : edits_) {
+      bool outside = false;
+      for (auto& edit : edits)
+        outside |= mine && !(same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin && edit.end <= mine->definition.end);
+      if (edits.empty()) continue;
+      bool header = !is_unit(*file);
+      if (header) notes_.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
+      if (outside && mine) notes_.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name + "' itself: whatever else uses those lines changes too.");
+    }
+  }
+
+  bool same_file(const std::string& spelled, const fs::path& path) const {
+    std::error_code code;
+    return fs::weakly_canonical(fs::path(spelled).is_absolute() ? fs::path(spelled) : q_.root / spelled, code) == path;
+  }
+
+  bool is_unit(const OpenFile& file) const {
+    if (same_file(mep_.unit, file.path)) return true;
+    if (q_.scan)
+      for (auto& unit : q_.scan->units)
+        if (same_file((fs::path(unit.folder) / unit.file).string(), file.path)) return true;
+    return false;
+  }
+
+  Result<SourcePatch> assemble() {
+    SourcePatch patch;
+    const Recipe& recipe = q_.candidate.recipe;
+    note_reach();
+    for (auto& [file, edits] : edits_) {
+      if (edits.empty()) continue;
+      std::vector<size_t> order(edits.size());
+      std::iota(order.begin(), order.end(), size_t{0});
+      std::sort(order.begin(), order.end(), [&edits](size_t a, size_t b) {
+        return std::tuple(edits[a].begin, edits[a].end, a) < std::tuple(edits[b].begin, edits[b].end, b);
+      });
+      std::string text;
+      uint64_t at = 0;
+      for (size_t next : order) {
+        const ByteEdit& edit = edits[next];
+        if (edit.begin < at)
+          return refused("two edits meet in " + file->name + " near byte " + std::to_string(edit.begin) +
+                         ": the kernel reads those lines twice, and the candidate changed them differently");
+        text.append(file->text, at, edit.begin - at);
+        text += edit.text;
+        at = edit.end;
+      }
+      text.append(file->text, at, file->text.size() - at);
+      if (text != file->text) patch.changes.push_back({file->path, file->name, file->text, text});
+    }
+    std::sort(patch.changes.begin(), patch.changes.end(), [](auto& a, auto& b) { return a.name < b.name; });
+    if (patch.changes.empty())
+      return refused(recipe.is_default()
+                         ? "the candidate is the original: there is nothing to patch"
+                         : "the whole gain is in how the kernel is compiled (" + recipe.text() +
+                               "), which the application's own compiler is not told by its source");
+    if (!recipe.is_default())
+      notes_.push_back("Left out: the compiler recipe (" + recipe.text() + ") cannot be written in the source; the application compiles the patch its own way.");
+    patch.notes = notes_;
+    return patch;
+  }
+
+  const PatchQuestion& q_;
+  const Mep& mep_;
+  std::vector<TextLine> old_lines_, new_lines_;
+  std::map<std::string, OpenFile> files_;
+  std::map<OpenFile*, std::vector<ByteEdit>> edits_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::string SourcePatch::diff() const {
+  std::string text;
+  for (auto& change : changes) text += unified_diff(change.name, change.before, change.after);
+  return text;
+}
+
+Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }
+
+}  // namespace kernelift

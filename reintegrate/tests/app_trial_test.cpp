@@ -1,0 +1,61 @@
+// The decision whether a whole application became faster.
+#include "reintegrate/app_trial.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+AppTiming decide(TrialOptions options, std::vector<double> before, std::vector<double> after) {
+  size_t a = 0, b = 0;
+  bool patched = false;
+  auto place = [&](bool which) { patched = which; return done(); };
+  auto run = [&]() -> Result<double> { return patched ? after[b++ % after.size()] : before[a++ % before.size()]; };
+  return *time_in_alternation(options, place, run, [](const AppTiming&) {});
+}
+
+TEST(AppTrial, SeesAClearGainAtTheFirstLook) {
+  AppTiming timing = decide({}, {1.00, 1.02, 0.99}, {0.80, 0.81, 0.79});
+  EXPECT_EQ(timing.after.size(), 6u);
+  EXPECT_GT(timing.low, 1.2);
+}
+
+TEST(AppTrial, NeverCallsNoiseAGain) {
+  AppTiming timing = decide({}, {1.0, 1.2, 0.9, 1.1, 0.95}, {1.1, 0.9, 1.2, 1.0, 0.95, 1.05});
+  EXPECT_LE(timing.low, 1.01);
+}
+
+TEST(AppTrial, StopsEarlyWhenItIsSlower) {
+  AppTiming timing = decide({}, {1.0, 1.01}, {1.3, 1.31});
+  EXPECT_EQ(timing.after.size(), 6u);
+  EXPECT_LT(timing.high, 1);
+}
+
+TEST(AppTrial, TakesThreePairsWhateverTheyCost) {
+  TrialOptions options;
+  options.time_limit = 0;
+  EXPECT_EQ(decide(options, {1.0}, {0.5}).after.size(), 3u);
+}
+
+TEST(AppTrial, UsesTheExtremesOfFewPairs) {
+  AppTiming timing{{1.0, 1.0, 1.0}, {0.5, 0.8, 1.25}};
+  summarise(timing);
+  EXPECT_DOUBLE_EQ(timing.low, 0.8);
+  EXPECT_DOUBLE_EQ(timing.high, 2.0);
+}
+
+TEST(AppTrial, GivesTheSameIntervalForTheSameSamples) {
+  AppTiming a{{1.0, 1.1, 1.2, 1.0, 1.1, 1.3}, {0.9, 0.8, 1.0, 0.9, 0.8, 0.9}}, b = a;
+  summarise(a), summarise(b);
+  EXPECT_EQ(a.low, b.low);
+  EXPECT_EQ(a.high, b.high);
+}
+
+TEST(AppTrial, PassesOnAFailedRun) {
+  auto timed = time_in_alternation({}, [](bool) { return done(); }, []() -> Result<double> { return answer_is_no("it crashed"); }, [](const AppTiming&) {});
+  ASSERT_FALSE(timed.ok());
+  EXPECT_EQ(timed.error().message, "it crashed");
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,91 @@
+// A tiny application for the tests: its "kernel" says how long to sleep, its build turns that into a shell script. apply
+// only edits text, runs commands and measures, so nothing more is needed, and sleeping is steady on a busy machine.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "reintegrate/apply.h"
+#include "reintegrate/patch/text_diff.h"
+
+namespace kernelift {
+
+inline const char* const kKernelText =
+    "#include \"config.h\"\n"
+    "// The kernel.\n"
+    "__global__ void sleepy(float* a) {\n"
+    "\tdelay(0.08);   // ümlaut, tab\n"
+    "  a[0] = 1.0;\n"
+    "}\n"
+    "\n"
+    "void host(float* a) { sleepy<<<1, BLOCK>>>(a); }\n";
+
+class Application : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TemporaryFolder::create("kernelift-apply");
+    ASSERT_TRUE(made.ok());
+    folder_.emplace(std::move(*made));
+    root = folder_->path() / "app";
+    write("src/k.cu", kKernelText);
+    write("src/config.h", "#pragma once\n#define BLOCK 64   // threads\n");
+    write("build.sh", "set -e\nmkdir -p out\n{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' src/k.cu; } > out/app.new\n"
+                      "chmod +x out/app.new\nmv out/app.new out/app\n");
+    request.root = root;
+    request.state = root / ".kernelift";
+    request.build = "sh build.sh";
+    request.run = "./out/app";
+    request.check = "! grep -q wrong src/k.cu";
+    request.trial.first_look = 6;
+    request.trial.most_pairs = 9;
+    slice();
+  }
+
+  /// The MEP's kernel.cu: lines 1 to 6 of src/k.cu, after a line of the writer's own.
+  void slice() {
+    Mep& mep = request.mep;
+    mep.kernel_key = "sleepy(float*)", mep.kernel_name = "sleepy", mep.kernel_id = "1234abcd";
+    mep.unit = "src/k.cu", mep.app_root = root.string();
+    mep.origins = {{}};
+    request.original = "// extracted\n";
+    std::string text = read("src/k.cu");
+    auto lines = split_lines(text);
+    for (uint32_t line = 1; line <= 6 && line <= lines.size(); ++line) {
+      mep.origins.push_back({"src/k.cu", line});
+      request.original += std::string(lines[line - 1].text) + "\n";
+    }
+    request.candidate.source = request.original;
+  }
+  /// The candidate's text: the first `from` of the original becomes `to`.
+  void candidate(const std::string& from, const std::string& to) {
+    size_t at = request.candidate.source.find(from);
+    ASSERT_NE(at, std::string::npos);
+    request.candidate.source.replace(at, from.size(), to);
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories((root / name).parent_path());
+    std::ofstream(root / name, std::ios::binary) << text;
+  }
+  std::string read(const std::string& name) const { return *read_text(root / name); }
+
+  std::string shell(const std::string& line) {
+    ProcessOptions options;
+    options.folder = root;
+    auto ran = run_process({"/bin/sh", "-c", line}, options);
+    return ran.ok() ? ran->out + ran->err : ran.error().message;
+  }
+  void make_git() {
+    write(".gitignore", "out/\n.kernelift/\n");
+    shell("git init -q -b main . && git config user.name T && git config user.email t@localhost && git add -A && git commit -q -m original");
+  }
+
+  std::optional<TemporaryFolder> folder_;
+  std::filesystem::path root;
+  ApplyRequest request;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,248 @@
+// apply, whole: a tiny application is patched, built, checked, timed, and the patch kept or rolled back.
+#include "reintegrate/apply.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reintegrate/tests/application.h"
+
+namespace kernelift {
+namespace {
+
+class ApplyTest : public Application {
+ protected:
+  ApplyReport must_apply() {
+    auto report = apply(request);
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    return report.ok() ? *report : ApplyReport{};
+  }
+  Error must_fail() {
+    auto report = apply(request);
+    EXPECT_FALSE(report.ok());
+    return report.ok() ? Error{} : report.error();
+  }
+  void faster() { candidate("0.08", "0.01"); }
+  std::string snapshot() { return shell("find . -path ./.git -prune -o -path ./.kernelift -prune -o -path ./out -prune -o -type f -printf '%p %m %T@ ' -exec sha256sum {} \\; | sort"); }
+};
+
+TEST_F(ApplyTest, KeepsAFasterPatch) {
+  faster();
+  ApplyReport report = must_apply();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_NE(read("src/k.cu").find("\tdelay(0.01);   // ümlaut, tab\n"), std::string::npos);
+  EXPECT_GT(report.measured->low, 1.5);
+}
+
+TEST_F(ApplyTest, LeavesTheKeptPatchBuilt) {
+  faster();
+  must_apply();
+  EXPECT_NE(read("out/app").find("sleep 0.01"), std::string::npos);
+}
+
+TEST_F(ApplyTest, SetsThePredictionBesideTheMeasurement) {
+  faster();
+  request.predicted = {8, 0.9};
+  ApplyReport report = must_apply();
+  EXPECT_NE(report.text().find("predicted  4.706x"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("measured"), std::string::npos);
+}
+
+TEST_F(ApplyTest, WritesItsReportBesideTheOriginals) {
+  faster();
+  must_apply();
+  auto written = read_json(root / ".kernelift/apply/1/report.json");
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ((*written)["outcome"], "kept");
+  EXPECT_EQ(read(".kernelift/apply/1/original-0"), kKernelText);
+}
+
+TEST_F(ApplyTest, CommitsOnABranchOfItsOwn) {
+  make_git();
+  faster();
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.branch, "kernelift/sleepy-1");
+  EXPECT_EQ(shell("git branch --show-current"), "kernelift/sleepy-1\n");
+  EXPECT_EQ(shell("git status --porcelain"), "");
+  EXPECT_EQ(shell("git log --oneline main.. | wc -l"), "1\n");
+}
+
+TEST_F(ApplyTest, LeavesOtherDirtyFilesAsTheyAre) {
+  make_git();
+  shell("echo '# staged' >> build.sh && git add build.sh && echo '// mine' >> src/config.h");
+  faster();
+  EXPECT_TRUE(must_apply().kept());
+  EXPECT_EQ(shell("git status --porcelain"), "M  build.sh\n M src/config.h\n");
+}
+
+TEST_F(ApplyTest, RefusesADirtyFileAndChangesNothing) {
+  make_git();
+  faster();
+  shell("printf '\\n// end\\n' >> src/k.cu");
+  std::string before = snapshot();
+  Error error = must_fail();
+  EXPECT_EQ(error.exit, Exit::Refused);
+  EXPECT_NE(error.message.find("src/k.cu has uncommitted changes"), std::string::npos);
+  EXPECT_EQ(snapshot(), before);
+}
+
+TEST_F(ApplyTest, RefusesABranchNameThatIsTaken) {
+  make_git();
+  shell("git branch mine");
+  faster();
+  request.branch = "mine";
+  EXPECT_EQ(must_fail().exit, Exit::Refused);
+}
+
+TEST_F(ApplyTest, RefusesAReadOnlyFile) {
+  faster();
+  chmod((root / "src/k.cu").c_str(), 0444);
+  EXPECT_NE(must_fail().message.find("read-only"), std::string::npos);
+}
+
+TEST_F(ApplyTest, SaysThatTheCheckFailsBeforeAnyPatch) {
+  faster();
+  request.check = "echo expected 1 got 2; exit 3";
+  std::string before = snapshot();
+  Error error = must_fail();
+  EXPECT_EQ(error.exit, Exit::No);
+  EXPECT_NE(error.message.find("fails before any patch"), std::string::npos);
+  EXPECT_NE(error.message.find("expected 1 got 2"), std::string::npos);
+  EXPECT_EQ(snapshot(), before);
+}
+
+TEST_F(ApplyTest, SaysThatTheApplicationDoesNotBuild) {
+  faster();
+  request.build = "false";
+  Error error = must_fail();
+  EXPECT_EQ(error.exit, Exit::Environment);
+  EXPECT_NE(error.message.find("does not build, even without the patch"), std::string::npos);
+}
+
+TEST_F(ApplyTest, RollsBackWhenTheCheckFails) {
+  make_git();
+  candidate("0.08", "0.01);  // wrong (");
+  std::string before = snapshot();
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
+  EXPECT_EQ(shell("git branch --show-current"), "main\n");
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_NE(read("out/app").find("sleep 0.08"), std::string::npos);
+}
+
+TEST_F(ApplyTest, RollsBackWhenTheBuildFails) {
+  candidate("1.0", "syntax error");
+  request.build = "! grep -q 'syntax error' src/k.cu && sh build.sh";
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::BuildFailed);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, RollsBackWhatIsSlower) {
+  candidate("0.08", "0.12");
+  std::string before = snapshot();
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
+  EXPECT_EQ(snapshot(), before);  // Time stamps included.
+  EXPECT_NE(read("out/app").find("sleep 0.08"), std::string::npos);
+}
+
+TEST_F(ApplyTest, RollsBackWhatTheBuildDoesNotCompile) {
+  faster();
+  request.build = "test -e out/app || sh build.sh";
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotBuilt);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, RollsBackWhenTheProgramsAreTheSame) {
+  candidate("1.0", "1.0f");
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotBuilt);
+  EXPECT_NE(report.why.find("same programs with and without"), std::string::npos);
+}
+
+TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
+  faster();
+  shell("sed -i 's,out,../elsewhere,g' build.sh");
+  request.run = "../elsewhere/app";
+  request.build_folders = {root.parent_path() / "elsewhere"};
+  EXPECT_TRUE(must_apply().kept());
+}
+
+TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFileMeanwhile) {
+  faster();
+  request.check = "! grep -q 0.01 src/k.cu || echo '// mine' >> src/k.cu";
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::Disturbed);
+  EXPECT_NE(read("src/k.cu").find("// mine"), std::string::npos);
+}
+
+TEST_F(ApplyTest, RestoresAfterKill9BetweenWriteAndCheck) {
+  faster();
+  request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
+  pid_t child = fork();
+  if (child == 0) {
+    (void)apply(request);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_NE(read("src/k.cu"), kKernelText);
+  auto restored = roll_back_interrupted(request.state);
+  ASSERT_TRUE(restored.ok());
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
+  make_git();
+  faster();
+  // git's own reference-transaction hook fires while the branch is made: the worst moment to be killed.
+  write(".git/hooks/reference-transaction", "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= $PPID);; esac; exit 0\n");
+  shell("chmod +x .git/hooks/reference-transaction");
+  pid_t child = fork();
+  if (child == 0) {
+    (void)apply(request);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  shell("rm .git/hooks/reference-transaction");
+  auto restored = roll_back_interrupted(request.state);
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_TRUE(restored->kept);
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain"), "kernelift/sleepy-1\n");
+}
+
+TEST_F(ApplyTest, PutsEverythingBackOnCtrlC) {
+  faster();
+  request.check = "! grep -q 0.01 src/k.cu || { kill -INT $PPID; sleep 20; }";
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::Interrupted);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, UndoesAKeptPatchWithoutGit) {
+  faster();
+  ASSERT_TRUE(must_apply().kept());
+  auto undone = undo_last(request.state);
+  ASSERT_TRUE(undone.ok()) << undone.error().message;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_FALSE(undo_last(request.state).ok());
+}
+
+TEST_F(ApplyTest, LeavesNoTraceOfARefusal) {
+  request.candidate.scratch.push_back({});
+  EXPECT_EQ(must_fail().exit, Exit::Refused);
+  EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1"));
+}
+
+TEST_F(ApplyTest, NeedsABuildCommand) {
+  request.build.clear();
+  EXPECT_EQ(must_fail().exit, Exit::Usage);
+}
+
+}  // namespace
+}  // namespace kernelift

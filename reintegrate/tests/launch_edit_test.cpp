@@ -1,0 +1,126 @@
+// Launch geometry rewritten in place: what is spelled is reused, what cannot be expressed is refused.
+#include "reintegrate/patch/launch_edit.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+struct Launch {
+  std::string source;
+  Mep mep;
+  LaunchSite site;
+  CandidateLaunch launch = CandidateLaunch::as_recorded("k");
+  Bindings values, changed;
+
+  Launch(const std::string& grid, const std::string& block, const std::string& shared = "") {
+    source = "void f(int n) { k<<<" + grid + ", " + block + (shared.empty() ? "" : ", " + shared) + ">>>(n); }\n";
+    site.kernels = {"id"};
+    site.range = {"f.cu", 16, source.size() - 4, 1, 1};
+    size_t g = source.find("<<<") + 3, b = g + grid.size() + 2;
+    site.grid_range = {"f.cu", g, g + grid.size(), 1, 1};
+    site.block_range = {"f.cu", b, b + block.size(), 1, 1};
+    if (!shared.empty()) site.shared_range = {"f.cu", b + block.size() + 2, b + block.size() + 2 + shared.size(), 1, 1};
+    MepInstance instance;
+    instance.geometry = {{8, 4, 1}, {64, 2, 1}, 256, false};
+    mep.instances = {instance};
+  }
+  void grid(const char* x) { launch.grid[0] = *Expression::parse(x); }
+  void block(const char* x) { launch.block[0] = *Expression::parse(x); }
+
+  std::string result() {
+    auto edits = edit_launch(mep, site, launch, values, changed, source);
+    if (!edits.ok()) return "refused: " + edits.error().message;
+    std::string text = source;
+    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit) text.replace(edit->begin, edit->end - edit->begin, edit->text);
+    size_t begin = text.find("<<<");
+    return text.substr(begin, text.find(">>>") + 3 - begin);
+  }
+};
+
+TEST(LaunchEdit, LeavesARecordedGeometryAlone) { EXPECT_EQ(Launch("grid", "block").result(), "<<<grid, block>>>"); }
+
+TEST(LaunchEdit, WrapsAVariableWhateverItsType) {
+  Launch l("grid", "block");
+  l.grid("ceil_div(gx, 2)");
+  EXPECT_EQ(l.result(), "<<<dim3((dim3(grid).x + 2 - 1) / 2, dim3(grid).y, dim3(grid).z), block>>>");
+}
+
+TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
+  Launch l("(n + 255) / 256", "256");
+  l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
+  l.grid("ceil_div(gx, 4)");
+  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 4 - 1) / 4, 256>>>");
+}
+
+TEST(LaunchEdit, ReusesTheSpelledAxesOfADim3) {
+  Launch l("dim3(nx / 8, div(ny, 4))", "dim3(64, 2)");
+  l.block("bx * 2");
+  EXPECT_EQ(l.result(), "<<<dim3(nx / 8, div(ny, 4)), dim3((64) * 2, 2, 1)>>>");
+}
+
+TEST(LaunchEdit, PutsParameterValuesInPlaceOfTheirNames) {
+  Launch l("grid", "block");
+  l.values["block_x"] = 128;
+  l.block("block_x");
+  EXPECT_EQ(l.result(), "<<<grid, dim3(128, dim3(block).y, dim3(block).z)>>>");
+}
+
+TEST(LaunchEdit, WritesMinAndMaxOut) {
+  Launch l("grid", "64");
+  l.grid("min(gx, 5)");
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x < 5 ? dim3(grid).x : 5, dim3(grid).y, dim3(grid).z), 64>>>");
+}
+
+TEST(LaunchEdit, LetsAGridThatFollowsAChangedKnobFollow) {
+  Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK";
+  l.values["BLOCK"] = l.changed["BLOCK"] = 128;
+  l.grid("ceil_div(gx * 64, BLOCK)");
+  l.block("BLOCK");
+  EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>");
+}
+
+TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
+  Launch l("grid", "BLOCK * 2");
+  l.site.block[0] = "BLOCK * 2";
+  l.values["BLOCK"] = l.changed["BLOCK"] = 128;
+  l.block("BLOCK");
+  EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos) << l.result();
+}
+
+TEST(LaunchEdit, RewritesDynamicSharedMemory) {
+  Launch l("grid", "block", "bytes");
+  l.launch.shared = *Expression::parse("shared * 2");
+  EXPECT_EQ(l.result(), "<<<grid, block, (bytes) * 2>>>");
+}
+
+TEST(LaunchEdit, RefusesALaunchThroughAMacro) {
+  Launch l("grid", "block");
+  l.site.through_macro = true;
+  l.grid("gx * 2");
+  EXPECT_NE(l.result().find("written by a macro"), std::string::npos);
+}
+
+TEST(LaunchEdit, RefusesALaunchThatServesSeveralKernels) {
+  Launch l("grid", "block");
+  l.site.kernels = {"a", "b"};
+  l.grid("gx * 2");
+  EXPECT_NE(l.result().find("serves 2 kernels"), std::string::npos);
+}
+
+TEST(LaunchEdit, RefusesToEvaluateASideEffectTwice) {
+  Launch l("sizes[i++]", "block");
+  l.grid("gx * 2");
+  EXPECT_NE(l.result().find("side effects"), std::string::npos);
+}
+
+TEST(LaunchEdit, RefusesASiteThatMoved) {
+  Launch l("grid", "block");
+  l.grid("gx * 2");
+  l.source.insert(0, "// a new first line\n");
+  EXPECT_NE(l.result().find("not where the scan saw it"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,146 @@
+// The journal: whatever ends the process, the user's text is there again, and the user's own edits are never undone.
+#include "reintegrate/tree/patch_journal.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reintegrate/tests/application.h"
+
+namespace kernelift {
+namespace {
+
+class Journal : public Application {
+ protected:
+  SourcePatch patch() {
+    candidate("0.08", "0.01");
+    return *plan_patch({request.mep, request.original, request.candidate, nullptr, root});
+  }
+  PatchJournal open() {
+    auto journal = PatchJournal::open(request.state, leftovers);
+    EXPECT_TRUE(journal.ok());
+    return std::move(*journal);
+  }
+  /// Leaves the patch in the file and a journal behind, as a killed process does.
+  void interrupt() {
+    SourcePatch change = patch();
+    pid_t child = fork();
+    if (child == 0) {
+      auto journal = PatchJournal::open(request.state, leftovers);
+      bool written = journal.ok() && journal->begin(change).ok() && journal->write_patched().ok();
+      if (written) kill(getpid(), SIGKILL);
+      _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_NE(read("src/k.cu"), kKernelText);
+  }
+  Restoration leftovers;
+};
+
+TEST_F(Journal, PutsBackWhatAKilledProcessLeft) {
+  interrupt();
+  open();
+  EXPECT_TRUE(leftovers.needed);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(Journal, PutsBackOnlyOnce) {
+  interrupt();
+  open();
+  open();
+  EXPECT_FALSE(leftovers.needed);
+}
+
+TEST_F(Journal, LeavesAlonePatchedFilesThatTheUserEditedSince) {
+  interrupt();
+  shell("echo '// mine' >> src/k.cu");
+  std::string mine = read("src/k.cu");
+  open();
+  ASSERT_EQ(leftovers.left.size(), 1u);
+  EXPECT_EQ(read("src/k.cu"), mine);
+}
+
+TEST_F(Journal, WritesNothingWhenAFileChangedAfterThePlan) {
+  SourcePatch change = patch();
+  PatchJournal journal = open();
+  ASSERT_TRUE(journal.begin(change).ok());
+  shell("echo '// mine' >> src/k.cu");
+  std::string mine = read("src/k.cu");
+  Status written = journal.write_patched();
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().exit, Exit::Refused);
+  EXPECT_EQ(read("src/k.cu"), mine);
+}
+
+TEST_F(Journal, KeepsPermissions) {
+  SourcePatch change = patch();
+  chmod((root / "src/k.cu").c_str(), 0751);
+  PatchJournal journal = open();
+  ASSERT_TRUE(journal.begin(change).ok() && journal.write_patched().ok());
+  struct stat info {};
+  stat((root / "src/k.cu").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 07777, 0751u);
+}
+
+TEST_F(Journal, RestoresTheTimeOfLastChange) {
+  SourcePatch change = patch();
+  shell("touch -d '2020-01-02 03:04:05.123456789 UTC' src/k.cu");
+  PatchJournal journal = open();
+  ASSERT_TRUE(journal.begin(change).ok() && journal.write_patched().ok());
+  ASSERT_TRUE(journal.write_originals(true).ok());
+  EXPECT_EQ(shell("TZ=UTC stat -c %y src/k.cu"), "2020-01-02 03:04:05.123456789 +0000\n");
+}
+
+TEST_F(Journal, RefusesASecondApply) {
+  PatchJournal first = open();
+  auto second = PatchJournal::open(request.state, leftovers);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().exit, Exit::Refused);
+}
+
+TEST_F(Journal, RefusesAReadOnlyFileByName) {
+  SourcePatch change = patch();
+  chmod((root / "src/k.cu").c_str(), 0444);
+  Status writable = PatchJournal::check_writable(change);
+  ASSERT_FALSE(writable.ok());
+  EXPECT_NE(writable.error().message.find("src/k.cu is read-only"), std::string::npos);
+}
+
+TEST_F(Journal, RefusesAReadOnlyFolderByName) {
+  SourcePatch change = patch();
+  chmod((root / "src").c_str(), 0555);
+  Status writable = PatchJournal::check_writable(change);
+  chmod((root / "src").c_str(), 0755);
+  ASSERT_FALSE(writable.ok());
+  EXPECT_NE(writable.error().message.find("src is read-only"), std::string::npos);
+}
+
+TEST_F(Journal, SaysWhereTheOriginalsAreWhenItIsDamaged) {
+  interrupt();
+  std::string file = ".kernelift/apply/journal.json", text = read(file);
+  for (size_t cut : {size_t{0}, size_t{1}, text.size() / 2, text.size() - 2}) {
+    write(file, text.substr(0, cut));
+    auto journal = PatchJournal::open(request.state, leftovers);
+    ASSERT_FALSE(journal.ok());
+    EXPECT_NE(journal.error().message.find("its originals are under"), std::string::npos);
+  }
+}
+
+TEST_F(Journal, SurvivesFlippedBits) {
+  interrupt();
+  std::string file = ".kernelift/apply/journal.json", text = read(file);
+  for (size_t i = 0; i < 300; ++i) {
+    std::string damaged = text;
+    damaged[i * 7919 % damaged.size()] ^= static_cast<char>(1 << i % 7);
+    write(file, damaged);
+    auto journal = PatchJournal::open(request.state, leftovers);
+    if (!journal.ok()) EXPECT_FALSE(journal.error().message.empty());
+    std::string now = read("src/k.cu");
+    EXPECT_TRUE(now == kKernelText || now.find("0.01") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

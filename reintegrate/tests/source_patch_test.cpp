@@ -1,0 +1,206 @@
+// From candidate to patch: what is edited, what stays to the byte, what is refused by name.
+#include "reintegrate/patch/source_patch.h"
+
+#include "reintegrate/tests/application.h"
+
+namespace kernelift {
+namespace {
+
+class Patch : public Application {
+ protected:
+  Result<SourcePatch> plan() {
+    return plan_patch({request.mep, request.original, request.candidate, request.scan ? &*request.scan : nullptr, root});
+  }
+  std::string refusal() {
+    auto patch = plan();
+    EXPECT_FALSE(patch.ok());
+    return patch.ok() ? "" : patch.error().message;
+  }
+  void knob(const std::string& file, const std::string& spelled) {
+    size_t at = read(file).find(spelled);
+    request.mep.knobs = {{"BLOCK", 64, {file, at, at + spelled.size(), 2, 2}, true, true, true, {"1234abcd"}}};
+  }
+};
+
+TEST_F(Patch, ChangesOnlyTheEditedLine) {
+  candidate("1.0;", "1.0f;");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  std::string expected = kKernelText;
+  expected.replace(expected.find("1.0;"), 4, "1.0f;");
+  ASSERT_EQ(patch->changes.size(), 1u);
+  EXPECT_EQ(patch->changes[0].after, expected);
+  EXPECT_EQ(patch->changes[0].name, "src/k.cu");
+}
+
+TEST_F(Patch, KeepsCarriageReturnsAndAMissingLastNewline) {
+  write("src/k.cu", "a\r\n\tb\r\nlast");
+  slice();
+  candidate("\tb\n", "\tb1\n\tb2\n");
+  candidate("last\n", "last\nmore\n");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "a\r\n\tb1\r\n\tb2\r\nlast\r\nmore");
+}
+
+TEST_F(Patch, DeletesLinesWithTheirEnds) {
+  candidate("  a[0] = 1.0;\n", "");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after.find("1.0"), std::string::npos);
+  EXPECT_EQ(patch->changes[0].after.size(), std::string(kKernelText).size() - 14);
+}
+
+TEST_F(Patch, PutsANewHelperAboveTheKernel) {
+  candidate("// The kernel.\n", "__device__ int helper();\n// The kernel.\n");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_NE(patch->changes[0].after.find("\"config.h\"\n__device__ int helper();\n// The kernel.\n"), std::string::npos);
+}
+
+TEST_F(Patch, EditsADeclarationThatIsPartOfALine) {
+  write("src/k.cu", "int host; __device__ int d = 4; int other;\n");
+  request.mep.origins = {{"src/k.cu", 1}};
+  request.original = "__device__ int d = 4;\n";
+  request.candidate.source = "__device__ int d = 8;\n";
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "int host; __device__ int d = 8; int other;\n");
+}
+
+TEST_F(Patch, RefusesAFileThatChangedSinceTheScan) {
+  candidate("1.0;", "1.0f;");
+  write("src/k.cu", std::string("// edited\n") + kKernelText);
+  EXPECT_NE(refusal().find("src/k.cu:1 is not the line that was extracted"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesWhenAnUneditedLineOfTheSliceChanged) {
+  candidate("1.0;", "1.0f;");
+  shell("sed -i 's/0.08/0.09/' src/k.cu");
+  EXPECT_NE(refusal().find("src/k.cu:4"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesAnEditOfTheExtractorsOwnLine) {
+  candidate("// extracted", "// mine");
+  EXPECT_NE(refusal().find("written by the extractor"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesAnEditAcrossTwoFiles) {
+  request.mep.origins[4] = {"src/config.h", 2};
+  request.original = "// extracted\n#include \"config.h\"\n// The kernel.\n__global__ void sleepy(float* a) {\n#define BLOCK 64   // threads\n  a[0] = 1.0;\n}\n";
+  request.candidate.source = request.original;
+  candidate("__global__ void sleepy(float* a) {\n#define BLOCK 64   // threads\n", "one line\n");
+  EXPECT_NE(refusal().find("not neighbours"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesFilesOutsideTheApplication) {
+  request.mep.origins[2] = {"/usr/include/stdio.h", 1};
+  candidate("// The kernel.", "// Mine.");
+  EXPECT_NE(refusal().find("outside the application"), std::string::npos);
+}
+
+TEST_F(Patch, TurnsAKnobWhereItIsSpelled) {
+  knob("src/config.h", "64");
+  request.candidate.values["BLOCK"] = 128;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "#pragma once\n#define BLOCK 128   // threads\n");
+}
+
+TEST_F(Patch, DoesNotTurnAKnobTwice) {
+  request.mep.origins.push_back({"src/config.h", 2});
+  request.original += "#define BLOCK 64   // threads\n";
+  request.candidate.source = request.original;
+  candidate("BLOCK 64", "BLOCK 128");
+  knob("src/config.h", "64");
+  request.candidate.values["BLOCK"] = 128;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "#pragma once\n#define BLOCK 128   // threads\n");
+}
+
+TEST_F(Patch, RefusesAKnobOfTheCommandLine) {
+  request.mep.knobs = {{"BLOCK", 64, {}, true, true, true, {}}};
+  request.candidate.values["BLOCK"] = 128;
+  EXPECT_NE(refusal().find("compiler's command line"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesAKnobWhoseValueIsNotThereAnyMore) {
+  knob("src/config.h", "64");
+  write("src/config.h", "#pragma once\n#define BLOCK 32   // threads\n");
+  request.candidate.values["BLOCK"] = 128;
+  EXPECT_NE(refusal().find("is not the 64 that was scanned"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesAGainOfTheCompilerAlone) {
+  request.candidate.recipe.unroll_threshold = 300;
+  EXPECT_NE(refusal().find("the whole gain is in how the kernel is compiled"), std::string::npos);
+}
+
+TEST_F(Patch, NamesTheRecipeThatItLeavesOut) {
+  request.candidate.recipe.fast_math = {"contract"};
+  candidate("1.0;", "1.0f;");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok());
+  EXPECT_NE(patch->notes.back().find("Left out: the compiler recipe"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesACandidateThatNeedsScratchMemory) {
+  request.candidate.scratch.push_back({*Expression::parse("gx * 4"), true});
+  EXPECT_NE(refusal().find("device memory of its own"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesACandidateOfTwoLaunches) {
+  request.candidate.launches = {CandidateLaunch::as_recorded("sleepy"), CandidateLaunch::as_recorded("second")};
+  EXPECT_NE(refusal().find("launches 2 kernels"), std::string::npos);
+}
+
+TEST_F(Patch, SaysThatEveryInstanceOfATemplateChanges) {
+  request.mep.kernel_name = "sleepy<3>";
+  candidate("1.0;", "1.0f;");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok());
+  ASSERT_FALSE(patch->notes.empty());
+  EXPECT_NE(patch->notes[0].find("every instance"), std::string::npos);
+}
+
+TEST_F(Patch, SaysThatAHeaderIsShared) {
+  knob("src/config.h", "64");
+  request.candidate.values["BLOCK"] = 128;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok());
+  ASSERT_FALSE(patch->notes.empty());
+  EXPECT_NE(patch->notes[0].find("src/config.h is a header"), std::string::npos);
+}
+
+TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
+  size_t at = read("src/k.cu").find("<<<1");
+  request.mep.launches = {LaunchSite{{"1234abcd"}, {"src/k.cu", at - 6, at + 15, 8, 8}, {"src/k.cu", at + 3, at + 4, 8, 8}, {"src/k.cu", at + 6, at + 11, 8, 8}, {}, "host", {}, {}, "", {}, false}};
+  request.mep.instances.push_back({});
+  request.candidate.launches = {CandidateLaunch::as_recorded("sleepy")};
+  request.candidate.launches[0].grid[0] = *Expression::parse("gx * 2");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_NE(patch->changes[0].after.find("sleepy<<<(1) * 2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
+}
+
+TEST_F(Patch, SurvivesDamagedOriginsAndRanges) {
+  candidate("1.0;", "1.0f;");
+  knob("src/config.h", "64");
+  request.candidate.values["BLOCK"] = 128;
+  ApplyRequest sound = request;
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    request = sound;
+    uint32_t r = seed * 2654435761u;
+    LineOrigin& origin = request.mep.origins[r % request.mep.origins.size()];
+    if (seed % 4 == 0) origin.line = r >> 8;
+    if (seed % 4 == 1) origin.file = seed % 8 ? "src/gone.cu" : "../../../etc/passwd";
+    if (seed % 4 == 2) request.mep.knobs[0].value_range = {"src/config.h", r >> 16, r >> 20, 1, 1};
+    if (seed % 4 == 3) request.mep.origins.resize(r % 7);
+    auto patch = plan();
+    if (!patch.ok()) EXPECT_FALSE(patch.error().message.empty());
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,132 @@
+// Stamps, not contents, decide what a build wrote: build systems decide by them too. Copies keep the time of last
+// change, so that make and ninja find the tree as the build left it.
+#include "reintegrate/tree/build_products.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "core/base/file.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+bool stamp_of(const fs::path& path, FileStamp& stamp) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  stamp = {static_cast<uint64_t>(info.st_size), info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+  return true;
+}
+
+/// Relocatable objects and static archives go into programs; only programs and what they load are run.
+bool is_link_input(const fs::path& path) {
+  char head[18] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  constexpr char kRelocatable = 1;        // e_type ET_REL, little endian, at byte 16
+  if (std::memcmp(head, "\177ELF", 4) == 0) return head[16] == kRelocatable;
+  return std::memcmp(head, "!<arch>\n", 8) == 0;
+}
+
+Error cannot(const char* what, const fs::path& path, const std::string& why) {
+  return environment_error(std::string("cannot ") + what + " " + path.string() + ": " + why);
+}
+
+Status copy_with_stamp(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  struct stat info {};
+  if (stat(from.c_str(), &info) != 0) return cannot("read", from, std::strerror(errno));
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
+  if (code) return cannot("copy a build product to", to, code.message() + "; free some space");
+  chmod(to.c_str(), info.st_mode & 07777);
+  timespec times[2] = {{0, UTIME_OMIT}, info.st_mtim};
+  utimensat(AT_FDCWD, to.c_str(), times, 0);
+  return done();
+}
+
+}  // namespace
+
+Listing list_files(const std::vector<fs::path>& folders, const std::vector<fs::path>& without) {
+  Listing listing;
+  for (auto& folder : folders) {
+    std::error_code code;
+    auto options = fs::directory_options::skip_permission_denied;
+    for (fs::recursive_directory_iterator at(folder, options, code), end; !code && at != end; at.increment(code)) {
+      fs::path name = at->path().filename();
+      bool skipped = name == ".git" || name == ".kernelift" || std::find(without.begin(), without.end(), at->path()) != without.end();
+      if (skipped) {
+        at.disable_recursion_pending();
+        continue;
+      }
+      FileStamp stamp;
+      if (stamp_of(at->path(), stamp)) listing[at->path()] = stamp;
+    }
+  }
+  return listing;
+}
+
+std::vector<fs::path> written_between(const Listing& before, const Listing& after) {
+  std::vector<fs::path> written;
+  for (auto& [path, stamp] : after) {
+    auto old = before.find(path);
+    if (old == before.end() || !(old->second == stamp)) written.push_back(path);
+  }
+  return written;
+}
+
+BuildProducts::~BuildProducts() {
+  std::error_code ignored;
+  fs::remove_all(vault_, ignored);
+}
+
+Status BuildProducts::save(Version version, const std::vector<fs::path>& files) {
+  std::error_code code;
+  fs::path folder = vault_ / (version == Before ? "before" : "after");
+  fs::create_directories(folder, code);
+  if (code) return cannot("create", folder, code.message());
+  for (auto& file : files) {
+    if (is_link_input(file)) continue;
+    Saved saved{folder / std::to_string(files_[version].size()), {}};
+    KERNELIFT_TRY(copy_with_stamp(file, saved.copy));
+    stamp_of(file, placed_[file]);
+    files_[version][file] = saved;
+  }
+  return done();
+}
+
+Result<bool> BuildProducts::join() {
+  bool differ = false;
+  for (int version : {Before, After})
+    std::erase_if(files_[version], [&](auto& entry) { return !files_[1 - version].contains(entry.first); });
+  for (auto& [path, saved] : files_[Before]) {
+    if (differ) break;
+    KERNELIFT_ASSIGN(auto before, read_bytes(saved.copy));
+    KERNELIFT_ASSIGN(auto after, read_bytes(files_[After][path].copy));
+    differ = before != after;
+  }
+  return differ;
+}
+
+Status BuildProducts::place(Version version) {
+  for (auto& [path, saved] : files_[version]) {
+    FileStamp now;
+    if (!stamp_of(path, now) || !(now == placed_[path]))
+      return environment_error(path.string() + " was rebuilt or changed by somebody else while both versions were being timed");
+  }
+  for (auto& [path, saved] : files_[version]) {
+    fs::path temporary = path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");
+    KERNELIFT_TRY(copy_with_stamp(saved.copy, temporary));
+    if (rename(temporary.c_str(), path.c_str()) != 0) return cannot("write", path, std::strerror(errno));
+    stamp_of(path, placed_[path]);
+  }
+  return done();
+}
+
+}  // namespace kernelift

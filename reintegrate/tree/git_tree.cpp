@@ -1,0 +1,187 @@
+// Each question is one git command with fixed arguments; paths are passed after "--" and read back NUL-separated.
+// Locale and user configuration that would change what plumbing prints are switched off.
+#include "reintegrate/tree/git_tree.h"
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Result<ProcessOutcome> git(const fs::path& folder, const Words& words, const fs::path& index = {}) {
+  Words argv = {"git", "-c", "core.quotepath=off", "-c", "core.fsmonitor=false"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  ProcessOptions options;
+  options.folder = folder;
+  options.output_limit = 256 << 20;
+  options.environment = {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}};
+  if (!index.empty()) options.environment.emplace_back("GIT_INDEX_FILE", index.string());
+  return run_process(argv, options);
+}
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  return text;
+}
+
+/// The command's output, or an Error with git's own words.
+Result<std::string> ask(const fs::path& folder, const Words& words, const fs::path& index = {}) {
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, git(folder, words, index));
+  if (outcome.ok()) return outcome.out;
+  return environment_error("git " + words[0] + " failed in " + folder.string() + ": " + trimmed(outcome.err));
+}
+
+std::string legal_in_branch(const std::string& name) {
+  std::string legal;
+  for (char c : name) legal += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '-';
+  while (legal.find("--") != legal.npos) legal.erase(legal.find("--"), 1);
+  while (!legal.empty() && legal.back() == '-') legal.pop_back();
+  while (!legal.empty() && legal.front() == '-') legal.erase(0, 1);
+  return legal.empty() ? "kernel" : legal;
+}
+
+/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end.
+std::vector<std::string> identity(const fs::path& top) {
+  auto known = git(top, {"var", "GIT_COMMITTER_IDENT"});
+  if (known.ok() && known->ok()) return {};
+  return {"-c", "user.name=Kernelift", "-c", "user.email=kernelift@localhost"};
+}
+
+}  // namespace
+
+Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
+  GitTree tree;
+  if (!find_program("git")) return tree;
+  size_t in_git = 0;
+  for (auto& file : files) {
+    KERNELIFT_ASSIGN(ProcessOutcome top, git(file.parent_path(), {"rev-parse", "--show-toplevel"}));
+    if (!top.ok()) {
+      if (top.err.find("dubious ownership") != std::string::npos)
+        return refused("git does not trust the owner of " + file.parent_path().string() + ": " + trimmed(top.err));
+      continue;
+    }
+    ++in_git;
+    fs::path found = trimmed(top.out);
+    if (!tree.top_.empty() && tree.top_ != found)
+      return refused("the patch would touch two git repositories, " + tree.top_.string() + " and " + found.string() +
+                     ": one commit cannot hold it");
+    tree.top_ = found;
+  }
+  if (in_git == 0) return tree;
+  KERNELIFT_ASSIGN(ProcessOutcome commit, git(tree.top_, {"rev-parse", "--verify", "-q", "HEAD^{commit}"}));
+  if (!commit.ok()) return tree;
+
+  Words untracked;
+  for (auto& file : files) {
+    KERNELIFT_ASSIGN(ProcessOutcome listed, git(tree.top_, {"ls-files", "--error-unmatch", "--", file.string()}));
+    if (!listed.ok()) untracked.push_back(file.string());
+  }
+  if (untracked.size() == files.size()) return tree;
+  if (!untracked.empty())
+    return refused(untracked[0] + " is not tracked by git, though other files of the patch are: `git add` and commit it first");
+
+  Words question = {"status", "--porcelain", "-z", "--untracked-files=no", "--"};
+  for (auto& file : files) question.push_back(file.string());
+  KERNELIFT_ASSIGN(std::string dirty, ask(tree.top_, question));
+  if (!dirty.empty())
+    return refused(dirty.substr(3, dirty.find('\0') - 3) + " has uncommitted changes, and the patch would touch it: commit or stash them first");
+  KERNELIFT_ASSIGN(std::string git_folder, ask(tree.top_, {"rev-parse", "--absolute-git-dir"}));
+  for (auto [name, what] : {std::pair{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
+                            {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}})
+    if (fs::exists(fs::path(trimmed(git_folder)) / name))
+      return refused(std::string("a ") + what + " is under way in " + tree.top_.string() + ": finish it first");
+
+  KERNELIFT_ASSIGN(ProcessOutcome branch, git(tree.top_, {"symbolic-ref", "-q", "--short", "HEAD"}));
+  tree.head_ = branch.ok() ? trimmed(branch.out) : trimmed(commit.out);
+  tree.kind_ = Kind::Tracked;
+  return tree;
+}
+
+GitTree GitTree::at(const fs::path& top) {
+  GitTree tree;
+  tree.top_ = top;
+  tree.kind_ = Kind::Tracked;
+  return tree;
+}
+
+Result<std::string> GitTree::free_branch(const std::string& wanted, const std::string& kernel) const {
+  auto exists = [&](const std::string& name) {
+    auto found = git(top_, {"show-ref", "--verify", "-q", "refs/heads/" + name});
+    return found.ok() && found->ok();
+  };
+  if (!wanted.empty()) {
+    KERNELIFT_ASSIGN(ProcessOutcome legal, git(top_, {"check-ref-format", "--branch", wanted}));
+    if (!legal.ok()) return usage_error("'" + wanted + "' cannot be the name of a git branch");
+    if (exists(wanted)) return refused("the branch '" + wanted + "' exists already: choose another with --branch NAME");
+    return wanted;
+  }
+  // A branch called "kernelift" would make "kernelift/…" impossible.
+  std::string prefix = exists("kernelift") ? "kernelift-" : "kernelift/";
+  for (int n = 1;; ++n)
+    if (std::string name = prefix + legal_in_branch(kernel) + "-" + std::to_string(n); !exists(name)) return name;
+}
+
+Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, const std::string& message, const fs::path& scratch) const {
+  fs::path index = scratch / "index", text = scratch / "message";
+  std::error_code ignored;
+  fs::remove(index, ignored);
+  KERNELIFT_TRY(write_atomically(text, message));
+  KERNELIFT_TRY([&]() -> Status { auto read = ask(top_, {"read-tree", "HEAD"}, index); return read.ok() ? done() : Status(read.error()); }());
+  for (auto& file : files) {
+    std::string name = file.lexically_relative(top_).string();
+    // The mode that git has on record, the content through git's own filters.
+    KERNELIFT_ASSIGN(std::string entry, ask(top_, {"ls-files", "-s", "-z", "--", name}, index));
+    KERNELIFT_ASSIGN(std::string blob, ask(top_, {"hash-object", "-w", "--path=" + name, "--", file.string()}));
+    KERNELIFT_ASSIGN(std::string updated, ask(top_, {"update-index", "--cacheinfo", entry.substr(0, 6) + "," + trimmed(blob) + "," + name}, index));
+  }
+  KERNELIFT_ASSIGN(std::string tree, ask(top_, {"write-tree"}, index));
+  Words words = identity(top_);
+  for (auto word : {"commit-tree", "-p", "HEAD", "-F"}) words.push_back(word);
+  words.push_back(text.string());
+  words.push_back(trimmed(tree));
+  KERNELIFT_ASSIGN(std::string commit, ask(top_, words));
+  fs::remove(index, ignored);
+  return trimmed(commit);
+}
+
+Status GitTree::switch_to(const std::string& branch, const std::string& commit, const std::vector<fs::path>& files) const {
+  if (!branch_is_at(branch, commit)) {
+    auto created = ask(top_, {"update-ref", "-m", "kernelift apply", "refs/heads/" + branch, commit, ""});
+    if (!created.ok()) return created.error();
+  }
+  // First the user's index, for the patched files only: a failure here leaves the branch behind but HEAD where it was.
+  Words update = {"reset", "-q", commit, "--"};
+  for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
+  KERNELIFT_ASSIGN(ProcessOutcome reset, git(top_, update));
+  if (!reset.ok()) return environment_error("git cannot update its index in " + top_.string() + ": " + trimmed(reset.err));
+  auto moved = ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
+  if (!moved.ok()) return moved.error();
+  return done();
+}
+
+bool GitTree::branch_is_at(const std::string& branch, const std::string& commit) const {
+  auto at = git(top_, {"rev-parse", "--verify", "-q", "refs/heads/" + branch});
+  return at.ok() && at->ok() && trimmed(at->out) == commit;
+}
+
+Result<std::vector<fs::path>> GitTree::tracked() const {
+  std::vector<fs::path> files;
+  if (kind_ == Kind::None) return files;
+  KERNELIFT_ASSIGN(std::string list, ask(top_, {"ls-files", "-z"}));
+  for (size_t at = 0; at < list.size();) {
+    size_t end = list.find('\0', at);
+    if (end == list.npos) end = list.size();
+    files.push_back(top_ / list.substr(at, end - at));
+    at = end + 1;
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,247 @@
+// Layout under the state folder: apply/lock, apply/journal.json (exists only while a patch is unfinished), and
+// apply/<n>/ with original-<k>, patched-<k>, patch.diff and logs. Files are replaced by rename, so that a reader sees
+// one version or the other, and keep their permissions. A patched file gets a fresh time stamp, or the application's
+// build would not notice it.
+#include "reintegrate/tree/patch_journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "reintegrate/tree/git_tree.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kFormat = "kernelift-apply-journal";
+constexpr int kVersion = 1;
+
+Error cannot(const std::string& what, const fs::path& path) {
+  return environment_error("cannot " + what + " " + path.string() + ": " + std::strerror(errno));
+}
+
+/// Replaces the file's content atomically, permissions kept.
+Status replace_file(const fs::path& path, const std::string& text) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return cannot("read", path);
+  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".kernelift-XXXXXX")).string();
+  int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return cannot("write beside", path);
+  bool good = true;
+  for (size_t at = 0; good && at < text.size();) {
+    ssize_t put = write(fd, text.data() + at, text.size() - at);
+    if (put < 0 && errno == EINTR) continue;
+    good = put > 0;
+    at += good ? static_cast<size_t>(put) : 0;
+  }
+  [[maybe_unused]] int owner = fchown(fd, info.st_uid, info.st_gid);  // Only root can; others own it anyway.
+  good = good && fchmod(fd, info.st_mode & 07777) == 0 && fsync(fd) == 0;
+  close(fd);
+  if (good && rename(temporary.c_str(), path.c_str()) == 0) return done();
+  Error error = cannot("write", path);
+  unlink(temporary.c_str());
+  return error;
+}
+
+void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
+  timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), static_cast<long>(nanoseconds)}};
+  utimensat(AT_FDCWD, path.c_str(), times, 0);
+}
+
+}  // namespace
+
+PatchJournal::PatchJournal(PatchJournal&& other) noexcept
+    : state_(std::move(other.state_)), folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)),
+      number_(other.number_), open_(std::exchange(other.open_, false)), entries_(std::move(other.entries_)),
+      top_(std::move(other.top_)), branch_(std::move(other.branch_)), commit_(std::move(other.commit_)) {}
+
+PatchJournal::~PatchJournal() {
+  // A noted commit is finished forward by the next open(); anything else goes back now.
+  if (open_ && commit_.empty())
+    if (auto restored = restore(false); restored.ok()) (void)finish(false);
+  if (lock_ >= 0) {
+    rmdir(folder_.c_str());  // Only if nothing was begun in it.
+    close(lock_);
+  }
+}
+
+Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& leftovers) {
+  PatchJournal journal;
+  KERNELIFT_TRY(create_state_folder(state));
+  journal.state_ = state / "apply";
+  std::error_code code;
+  fs::create_directories(journal.state_, code);
+  fs::path lock = journal.state_ / "lock";
+  journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (journal.lock_ < 0) return cannot("write", lock);
+  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0)
+    return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
+  KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
+  for (int n = 1;; ++n) {
+    journal.folder_ = journal.state_ / std::to_string(n);
+    journal.number_ = n;
+    if (mkdir(journal.folder_.c_str(), 0755) == 0) break;
+    if (errno != EEXIST) return cannot("create", journal.folder_);
+  }
+  return journal;
+}
+
+Status PatchJournal::check_writable(const SourcePatch& patch) {
+  for (auto& change : patch.changes) {
+    struct stat info {};
+    if (stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
+    bool read_only = (info.st_mode & 0222) == 0 || access(change.path.c_str(), W_OK) != 0;
+    if (read_only) return refused(change.path.string() + " is read-only: make it writable (chmod u+w) to have it patched");
+    fs::path folder = change.path.parent_path();
+    if (stat(folder.c_str(), &info) != 0) return cannot("read", folder);
+    if ((info.st_mode & 0222) == 0 || access(folder.c_str(), W_OK) != 0)
+      return refused(folder.string() + " is read-only: " + change.name + " cannot be patched in it");
+  }
+  return done();
+}
+
+Status PatchJournal::begin(const SourcePatch& patch) {
+  entries_.clear();
+  for (auto& change : patch.changes) {
+    std::string k = std::to_string(entries_.size());
+    Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(), hash_text(change.after).hex()};
+    struct stat info {};
+    if (stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
+    entry.seconds = info.st_mtim.tv_sec, entry.nanoseconds = info.st_mtim.tv_nsec;
+    KERNELIFT_TRY(write_atomically(entry.original, change.before));
+    KERNELIFT_TRY(write_atomically(entry.patched, change.after));
+    entries_.push_back(entry);
+  }
+  KERNELIFT_TRY(write_atomically(folder_ / "patch.diff", patch.diff()));
+  KERNELIFT_TRY(save());
+  open_ = true;
+  return done();
+}
+
+Status PatchJournal::save() const {
+  Json document = artefact(kFormat, kVersion, 1), files = Json::array();
+  for (auto& entry : entries_)
+    files.push_back({{"path", entry.path.string()}, {"original", entry.original.string()}, {"patched", entry.patched.string()},
+                     {"before", entry.before}, {"after", entry.after}, {"seconds", entry.seconds}, {"nanoseconds", entry.nanoseconds}});
+  document["files"] = files;
+  document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}};
+  return write_json(state_ / "journal.json", document);
+}
+
+Status PatchJournal::write_patched() {
+  for (auto& entry : entries_) {
+    KERNELIFT_ASSIGN(std::string now, read_text(entry.path));
+    if (hash_text(now).hex() != entry.before)
+      return refused(entry.path.string() + " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once it is as it was scanned");
+  }
+  for (auto& entry : entries_) {
+    KERNELIFT_ASSIGN(std::string text, read_text(entry.patched));
+    Status written = hash_text(text).hex() == entry.after ? replace_file(entry.path, text)
+                                                           : Status(environment_error(entry.patched.string() + " is damaged"));
+    if (written.ok()) continue;
+    (void)restore(true);
+    return written;
+  }
+  return done();
+}
+
+Result<Restoration> PatchJournal::write_originals(bool stamps) { return restore(stamps); }
+
+Result<Restoration> PatchJournal::restore(bool stamps) {
+  Restoration result;
+  result.needed = true;
+  for (auto& entry : entries_) {
+    auto now = read_text(entry.path);
+    std::string hash = now.ok() ? hash_text(*now).hex() : "";
+    if (hash == entry.after && entry.after != entry.before) {
+      KERNELIFT_ASSIGN(std::string text, read_text(entry.original));
+      if (hash_text(text).hex() != entry.before)
+        return environment_error("the saved original " + entry.original.string() + " is damaged; " + entry.path.string() + " still holds the patch");
+      KERNELIFT_TRY(replace_file(entry.path, text));
+      result.restored.push_back(entry.path.string());
+    } else if (hash != entry.before) {
+      result.left.push_back(entry.path.string() + " (original saved as " + entry.original.string() + ")");
+      continue;
+    }
+    if (stamps) set_time(entry.path, entry.seconds, entry.nanoseconds);
+  }
+  return result;
+}
+
+Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit) {
+  top_ = top, branch_ = branch, commit_ = commit;
+  return save();
+}
+
+Status PatchJournal::finish(bool kept) {
+  fs::path journal = state_ / "journal.json", filed = folder_ / "journal.json";
+  if (open_ && (kept ? rename(journal.c_str(), filed.c_str()) : unlink(journal.c_str())) != 0 && errno != ENOENT)
+    return cannot("remove", journal);
+  open_ = false;
+  return done();
+}
+
+Status PatchJournal::load(const fs::path& file) {
+  KERNELIFT_ASSIGN(Json document, read_json(file));
+  KERNELIFT_TRY(check_artefact(document, kFormat, kVersion, file.string()));
+  auto filled = reading(file.string(), [&] {
+    for (auto& from : document.at("files"))
+      entries_.push_back({from.at("path").get<std::string>(), from.at("original").get<std::string>(),
+                          from.at("patched").get<std::string>(), from.at("before"), from.at("after"),
+                          from.at("seconds"), from.at("nanoseconds")});
+    top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"), commit_ = document.at("git").at("commit");
+    return true;
+  });
+  return filled.ok() ? done() : Status(std::move(filled).error());
+}
+
+Result<Restoration> PatchJournal::recover(const fs::path& state) {
+  fs::path file = state / "journal.json";
+  std::error_code code;
+  if (!fs::exists(file, code)) return Restoration{};
+  PatchJournal journal;
+  journal.state_ = state;
+  if (Status loaded = journal.load(file); !loaded.ok())
+    return std::move(loaded).error().in("an interrupted patch cannot be undone by itself (its originals are under " + state.string() +
+                                        "; put them back by hand, then remove " + file.string() + ")");
+  Restoration result;
+  std::vector<fs::path> files;
+  for (auto& entry : journal.entries_) files.push_back(entry.path);
+  if (!journal.commit_.empty()) {
+    // The patch had been proven and committed; only the references may still have to move.
+    KERNELIFT_TRY(GitTree::at(journal.top_).switch_to(journal.branch_, journal.commit_, files));
+    result.needed = result.kept = true;
+  } else {
+    KERNELIFT_ASSIGN(result, journal.restore(false));
+  }
+  journal.open_ = true;
+  KERNELIFT_TRY(journal.finish(false));
+  return result;
+}
+
+Result<Restoration> PatchJournal::undo_last() {
+  std::error_code code;
+  for (int n = number_ - 1; n > 0; --n) {
+    fs::path filed = state_ / std::to_string(n) / "journal.json";
+    if (!fs::exists(filed, code)) continue;
+    PatchJournal past;
+    KERNELIFT_TRY(past.load(filed));
+    if (!past.commit_.empty())
+      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": undo it with git");
+    KERNELIFT_ASSIGN(Restoration result, past.restore(false));
+    if (result.left.empty()) fs::rename(filed, state_ / std::to_string(n) / "undone.json", code);
+    return result;
+  }
+  return answer_is_no("no patch has been kept here: there is nothing to undo");
+}
+
+}  // namespace kernelift

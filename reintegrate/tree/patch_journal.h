@@ -1,0 +1,68 @@
+// The only writer of the application's files. One patch at a time, under a lock; before the first byte is written the
+// originals are saved and a journal names every file with the hashes of both versions, so that whatever ends this
+// process, the next one knows what to put back. A file that is neither the original nor the patched version any more
+// belongs to the user: it is left alone and named.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "reintegrate/patch/source_patch.h"
+
+namespace kernelift {
+
+/// What putting things back did.
+struct Restoration {
+  bool needed = false;                    ///< There was an unfinished patch.
+  bool kept = false;                      ///< It had been committed already; the patch stays.
+  std::vector<std::string> restored;      ///< Files that hold their original text again.
+  std::vector<std::string> left;          ///< Files that somebody else has changed since, with where the original is.
+};
+
+class PatchJournal {
+ public:
+  /// Takes the lock of `state` and puts back what an interrupted patch left behind. Refuses while another one works.
+  static Result<PatchJournal> open(const std::filesystem::path& state, Restoration& leftovers);
+  PatchJournal(PatchJournal&&) noexcept;
+  ~PatchJournal();                        ///< Puts back what is not finished.
+
+  /// A fresh numbered folder for this patch's originals, logs and report.
+  const std::filesystem::path& folder() const { return folder_; }
+  int number() const { return number_; }
+
+  /// Refuses, by name, a file or folder that cannot be written.
+  static Status check_writable(const SourcePatch& patch);
+  /// Saves the originals and writes the journal; still nothing of the user's is touched.
+  Status begin(const SourcePatch& patch);
+  /// Checks that every file still is the original, then writes the patched texts. All or none.
+  Status write_patched();
+  /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change.
+  Result<Restoration> write_originals(bool stamps);
+  /// Noted before references move, so that an interruption after it finishes forward.
+  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit);
+  /// The journal ends. With `kept` it is filed in folder(), beside the originals, so that the patch can be undone later.
+  Status finish(bool kept);
+  /// Puts back the originals of the last patch that was kept without git.
+  Result<Restoration> undo_last();
+
+ private:
+  struct Entry {
+    std::filesystem::path path, original, patched;   ///< The file; its two versions under folder().
+    std::string before, after;                       ///< Hashes.
+    int64_t seconds = 0, nanoseconds = 0;            ///< When the user last changed it.
+  };
+  PatchJournal() = default;
+  Status save() const;
+  Result<Restoration> restore(bool stamps);
+  Status load(const std::filesystem::path& file);
+  static Result<Restoration> recover(const std::filesystem::path& state);
+
+  std::filesystem::path state_, folder_;
+  int lock_ = -1, number_ = 0;
+  bool open_ = false;                                ///< The journal file exists.
+  std::vector<Entry> entries_;
+  std::string top_, branch_, commit_;
+};
+
+}  // namespace kernelift
