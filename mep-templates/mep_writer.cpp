@@ -1,0 +1,323 @@
+// See mep_writer.h. The templates are plain text with @NAME@ marks; an unknown mark is our own mistake and asserts.
+// Generated names in main start with kl_ and the tables stand before the kernel's text, so that the application's macros
+// can neither break them nor be broken by them.
+#include "mep-templates/mep_writer.h"
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "core/base/file.h"
+#include "sandbox/judge/element.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+using Marks = std::map<std::string, std::string>;
+
+std::string filled(const std::string& text, const Marks& marks) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t open = text.find('@', at), close = open == std::string::npos ? open : text.find('@', open + 1);
+    if (close == std::string::npos) return out + text.substr(at);
+    auto mark = marks.find(text.substr(open + 1, close - open - 1));
+    KERNELIFT_ASSERT(mark != marks.end(), text.substr(open, close - open + 1).c_str());
+    out += text.substr(at, open - at) + mark->second;
+    at = close + 1;
+  }
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  return out + "\"";
+}
+
+std::string element_constant(const std::string& element) {
+  if (element == "pointer") return "kl_replay::kPointer";
+  auto type = ElementType::parse(element);
+  using Kind = ElementType::Kind;
+  switch (type.kind) {
+    case Kind::Half: return "kl_replay::kHalf";
+    case Kind::Bfloat16: return "kl_replay::kBfloat";
+    case Kind::Float: return "kl_replay::kFloat";
+    case Kind::Double: return "kl_replay::kDouble";
+    case Kind::Signed:
+    case Kind::Unsigned:
+      return type.width == 8 ? "kl_replay::kInt64" : type.width == 4 ? "kl_replay::kInt32" : type.width == 2 ? "kl_replay::kInt16" : "kl_replay::kInt8";
+    case Kind::Bool:
+    case Kind::Bytes: return "kl_replay::kBytes";
+  }
+  return "kl_replay::kBytes";
+}
+
+/// kernelift_replay.h's checksum: FNV-1a over eight bytes at a time.
+uint64_t checksum(std::span<const std::byte> bytes) {
+  uint64_t sum = 14695981039346656037ull;
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
+    sum = (sum ^ word) * 1099511628211ull;
+  }
+  return sum ^ bytes.size();
+}
+
+/// The tables of main.cu. Checksums are taken file by file, so that no more than one image is in memory.
+class Tables {
+ public:
+  Tables(const Mep& mep, fs::path folder) : mep_(mep), folder_(std::move(folder)) {}
+
+  Result<std::string> write() {
+    std::string list;
+    for (size_t i = 0; i < mep_.instances.size(); ++i) KERNELIFT_TRY(instance(mep_.instances[i], std::to_string(i), list));
+    return text_ + "static const kl_replay::Instance kl_instances[] = {\n" + list + "};\n";
+  }
+
+ private:
+  Result<std::string> data(const std::string& file) {
+    if (file.empty()) return std::string("{nullptr, 0}");
+    auto [known, fresh] = sums_.try_emplace(file, 0);
+    if (fresh) {
+      KERNELIFT_ASSIGN(auto bytes, Mep::load(folder_, file));
+      known->second = checksum(bytes);
+    }
+    char sum[32];
+    std::snprintf(sum, sizeof sum, "0x%016llxull", static_cast<unsigned long long>(known->second));
+    return "{" + quoted(file) + ", " + sum + "}";
+  }
+
+  /// Opens `static const TYPE NAME[] = {` and returns NAME, or "nullptr" where C++ allows no empty array.
+  std::string array(const char* type, const std::string& name, const std::string& content) {
+    if (content.empty()) return "nullptr";
+    text_ += std::string("static const ") + type + " " + name + "[] = {" + content + "};\n";
+    return name;
+  }
+
+  std::string region_label(const MepRegion& region) const {
+    if (region.parameter < 0 || size_t(region.parameter) >= mep_.parameters.size()) return region.reached_from;
+    return region.reached_from + " (" + mep_.parameters[region.parameter].name + ")";
+  }
+
+  Status instance(const MepInstance& instance, const std::string& number, std::string& list) {
+    std::string bytes, parameters, slots, regions, variables;
+    for (size_t i = 0; i < instance.arguments.size(); ++i) {
+      char text[8];
+      std::snprintf(text, sizeof text, "0x%02x, ", unsigned(instance.arguments[i]));
+      bytes += (i % 20 == 0 ? "\n    " : "") + std::string(text);
+    }
+    for (auto& parameter : instance.parameters)
+      parameters += "{" + std::to_string(parameter.offset) + ", " + std::to_string(parameter.size) + "}, ";
+    for (auto& slot : argument_slots(instance))
+      slots += "{" + std::to_string(slot.offset) + ", " + std::to_string(slot.region) + "}, ";
+    for (auto& region : instance.regions) {
+      KERNELIFT_ASSIGN(std::string before, data(region.before));
+      KERNELIFT_ASSIGN(std::string after, data(region.after));
+      char place[64];
+      std::snprintf(place, sizeof place, "0x%llxull, %lluull", static_cast<unsigned long long>(region.address),
+                    static_cast<unsigned long long>(region.size));
+      regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " + quoted(region_label(region)) +
+                 ", " + element_constant(region.element) + ", " + quoted(region.element) + "},";
+    }
+    for (size_t i = 0; i < instance.variables.size(); ++i) {
+      auto& variable = instance.variables[i];
+      KERNELIFT_ASSIGN(std::string before, data(variable.before));
+      KERNELIFT_ASSIGN(std::string after, data(variable.after));
+      variables += "\n    {" + std::to_string(i) + ", " + std::to_string(variable.size) + "ull, " + before + ",\n     " + after +
+                   ", " + quoted(variable.spelling) + ", " + element_constant(variable.element) + ", " +
+                   quoted(variable.element) + ", " + (variable.constant ? "true" : "false") + "},";
+    }
+    auto& g = instance.geometry;
+    char head[256];
+    std::snprintf(head, sizeof head, "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s, %.9g, %.9g", g.grid.x, g.grid.y, g.grid.z, g.block.x,
+                  g.block.y, g.block.z, g.shared_bytes, g.cooperative ? "true" : "false", instance.held_out ? "true" : "false",
+                  instance.microseconds, instance.weight);
+    auto counted = [](const std::string& name, size_t count) { return name + ", " + std::to_string(count); };
+    std::string row = "    {" + quoted(instance.id) + ", " + head + ",\n     ";
+    row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
+    row += counted(array("kl_replay::Parameter", "kl_parameters_" + number, parameters), instance.parameters.size()) + ", ";
+    row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), argument_slots(instance).size()) + ",\n     ";
+    row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
+    row += counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + "},\n";
+    list += row;
+    return done();
+  }
+
+  const Mep& mep_;
+  fs::path folder_;
+  std::string text_;
+  std::map<std::string, uint64_t> sums_;
+};
+
+/// "#define A 1" for every -DA=1, in order; a value given on the command line still wins.
+std::string defines(const std::vector<std::string>& flags) {
+  std::string text;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    bool undefine = flags[i].starts_with("-U");
+    if (!flags[i].starts_with("-D") && !undefine) continue;
+    std::string word = flags[i].size() > 2 ? flags[i].substr(2) : i + 1 < flags.size() ? flags[++i] : "";
+    if (word.empty()) continue;
+    size_t equals = word.find('=');
+    std::string name = word.substr(0, equals), plain = name.substr(0, name.find('('));
+    if (undefine) text += "#undef " + name + "\n";
+    else
+      text += "#ifndef " + plain + "\n#define " + name + " " + (equals == std::string::npos ? "1" : word.substr(equals + 1)) +
+              "\n#endif\n";
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+struct LanguageWords {
+  std::string extension, compiler, toolkit, cmake, prefix;
+};
+LanguageWords words_of(const std::string& language) {
+  if (language == "hip") return {"hip", "hipcc", "ROCm toolkit (hipcc)", "HIP", "hip"};
+  return {"cu", "nvcc", "CUDA toolkit (nvcc)", "CUDA", "cuda"};
+}
+
+std::string standard_of(const std::vector<std::string>& flags) {
+  for (auto& flag : flags)
+    if (flag.starts_with("-std=c++") || flag.starts_with("-std=gnu++")) return flag.substr(flag.find("++") + 2);
+  return "17";
+}
+
+bool has(const std::vector<std::string>& flags, const char* wanted) {
+  for (auto& flag : flags)
+    if (flag == wanted) return true;
+  return false;
+}
+
+/// Flags a plain build must be given; empty for most applications.
+std::string build_flags(const Mep& mep, const LanguageWords& words) {
+  std::string flags;
+  std::string standard = standard_of(mep.compile_flags);
+  if (standard != "17" && standard != "14" && standard != "11") flags += " -std=c++" + standard;
+  bool fast = has(mep.compile_flags, "-ffast-math") || has(mep.compile_flags, "-fcuda-flush-denormals-to-zero");
+  if (fast) flags += words.cmake == "HIP" ? " -ffast-math" : " -use_fast_math";
+  if (has(mep.compile_flags, "-ffp-contract=off")) flags += words.cmake == "HIP" ? " -ffp-contract=off" : " -fmad=false";
+  return flags;
+}
+
+std::string readme_instances(const Mep& mep) {
+  std::string text;
+  for (auto& instance : mep.instances) {
+    uint64_t bytes = 0;
+    for (auto& region : instance.regions) bytes += region.size;
+    char line[256];
+    std::snprintf(line, sizeof line, "- `%s`: `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
+                  instance.id.c_str(), instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes),
+                  instance.regions.size(), instance.microseconds,
+                  instance.held_out ? "held out: for verification only"
+                                    : ("stands for " + std::to_string(int(100 * instance.weight + 0.5)) + " % of the kernel's time").c_str());
+    text += line;
+  }
+  return text.empty() ? "None.\n" : text;
+}
+
+std::string readme_trust(const MepProgram& program) {
+  const Mep& mep = program.mep;
+  std::string text = "- Source: ";
+  text += mep.slice_mode == "slice" ? "a slice of the application's translation unit" : "the application's whole translation unit as one text";
+  text += mep.proven ? ", proven to compile to the same code as the original" : ", NOT proven to be the same as the original";
+  text += mep.proof_note.empty() ? ".\n" : " (" + mep.proof_note + ").\n";
+  text += mep.inputs == "capture"
+              ? "- Inputs and answers: recorded from the running application on " + mep.captured_on + ".\n"
+              : "- Inputs: SYNTHESISED from the parameters' types; the application never gave these to the kernel.\n";
+  if (mep.captured_on == "cpu" && mep.inputs == "capture")
+    text += "- The answers come from Kernelift's CPU device, with its mathematics library and order of operations. A GPU may differ in "
+            "the last digits of floating-point results, and in any result that depends on the order of atomics.\n";
+  for (auto& limit : program.limits) text += "- " + limit + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::vector<ArgumentSlot> argument_slots(const MepInstance& instance) {
+  constexpr uint32_t kWord = 8;
+  std::vector<ArgumentSlot> slots;
+  auto overlaps = [&](uint32_t at) {
+    for (auto& slot : slots)
+      if (at < slot.offset + kWord && slot.offset < at + kWord) return true;
+    return false;
+  };
+  for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
+    for (uint32_t at = 0; at + kWord <= instance.arguments.size(); at += step) {
+      uint64_t value;
+      std::memcpy(&value, instance.arguments.data() + at, kWord);
+      for (size_t r = 0; r < instance.regions.size() && !overlaps(at); ++r) {
+        auto& region = instance.regions[r];
+        // An address that ends one region and begins another belongs to the one it begins.
+        bool inside = value >= region.address && value < region.address + std::max<uint64_t>(region.size, 1);
+        bool end = value == region.address + region.size;
+        for (auto& other : instance.regions) end = end && other.address != value;
+        if (inside || end) slots.push_back({at, r});
+      }
+    }
+  return slots;
+}
+
+Status write_mep_program(const MepProgram& program, const fs::path& templates, const fs::path& folder) {
+  const Mep& mep = program.mep;
+  LanguageWords words = words_of(mep.language);
+  std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
+  std::string header;
+  for (auto piece : {fs::path("common/replay_core.h"), fs::path(words.prefix) / "replay_device.h", fs::path("common/replay_run.h")}) {
+    KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
+    header += (header.empty() ? "" : "\n") + text;
+  }
+  KERNELIFT_ASSIGN(std::string main_text, read_text(templates / "common/main.in"));
+  KERNELIFT_ASSIGN(std::string readme_text, read_text(templates / "common/README.md.in"));
+  KERNELIFT_ASSIGN(std::string cmake_text, read_text(templates / "common/CMakeLists.txt.in"));
+
+  std::string writes, reads;
+  // All instances list the same variables in the same order; the first one names them.
+  if (!mep.instances.empty())
+    for (size_t i = 0; i < mep.instances[0].variables.size(); ++i) {
+      auto& variable = mep.instances[0].variables[i];
+      std::string head = "    case " + std::to_string(i) + ": return kl_replay::call_ok(" + words.prefix;
+      writes += head + "MemcpyToSymbol(" + variable.spelling + ", kl_bytes, kl_size));\n";
+      reads += head + "MemcpyFromSymbol(kl_bytes, " + variable.spelling + ", kl_size));\n";
+    }
+  KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder).write());
+  std::string flags = build_flags(mep, words), options;
+  if (!flags.empty()) options = "target_compile_options(replay PRIVATE" + flags + ")\n";
+  size_t count = mep.instances.size();
+  Marks marks = {
+      {"LANGUAGE", words.cmake},
+      {"MAIN", main_file},
+      {"STANDARD", standard_of(mep.compile_flags)},
+      {"OPTIONS", options},
+      {"INSTANCE_COUNT", std::to_string(count) + (count == 1 ? " launch" : " launches")},
+      {"KERNEL_NAME", mep.kernel_name},
+      {"BUILD", words.compiler + flags + " " + main_file},
+      {"TABLES", tables},
+      {"DEFINES", defines(mep.compile_flags)},
+      {"KERNEL_FILE", kernel_file},
+      {"WRITES", writes},
+      {"READS", reads},
+      {"KERNEL_TEXT", quoted(mep.kernel_key)},
+      {"CAPTURED_ON", quoted(mep.inputs == "capture" ? mep.captured_on : "nothing: inputs are synthesised")},
+      {"KERNEL", mep.kernel_name},
+      {"COUNT", std::to_string(count)},
+      {"TOOLKIT", words.toolkit},
+      {"ORIGIN", "Kernel `" + mep.kernel_key + "` of `" + mep.unit + "`."},
+      {"INSTANCES", readme_instances(mep)},
+      {"TRUST", readme_trust(program)},
+      {"CLOSURE", program.closure.empty() ? "" : "\n## What " + kernel_file + " was taken from\n" + program.closure},
+  };
+  KERNELIFT_TRY(write_atomically(folder / kernel_file, program.kernel_text));
+  KERNELIFT_TRY(write_atomically(folder / "kernelift_replay.h", header));
+  KERNELIFT_TRY(write_atomically(folder / main_file, filled(main_text, marks)));
+  KERNELIFT_TRY(write_atomically(folder / "CMakeLists.txt", filled(cmake_text, marks)));
+  KERNELIFT_TRY(write_atomically(folder / "README.md", filled(readme_text, marks)));
+  return mep.write(folder);
+}
+
+}  // namespace kernelift

@@ -1,0 +1,134 @@
+// A MEP's program as a stranger gets it: builds with nvcc alone, and says clearly what it lacks.
+#include "mep-templates/mep_writer.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+constexpr const char* kKernel = R"(
+namespace ns {
+__constant__ float table[4];
+namespace { __device__ int calls; }
+struct View { char tag; float* data; };
+template <class T, int N>
+__global__ void scale(T* out, View view, const float* const* rows, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) atomicAdd(&calls, 1);
+  if (i < n) out[i] = FACTOR * table[i % N] * view.data[i] + rows[0][i];
+}
+template __global__ void scale<float, 4>(float*, View, const float* const*, int);
+}
+)";
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+class MepWriterTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-mep-writer-test"));
+  fs::path folder_ = scratch_.path() / "mep";
+
+  /// Two launches of ns::scale<float, 4> on made-up memory, with right answers.
+  MepProgram sample() {
+    constexpr int kCount = 1000;
+    constexpr uint64_t kOut = 0x7f2a00000000, kData = kOut + 4096, kRow = kOut + 16384, kRows = kOut + (64 << 20);
+    std::vector<float> zeros(kCount), data(kCount), row(kCount), answer(kCount), table = {1, 2, 3, 4};
+    for (int i = 0; i < kCount; ++i) data[i] = float(i), row[i] = 0.5f, answer[i] = 2.0f * table[i % 4] * data[i] + row[i];
+    std::vector<uint64_t> rows = {kRow};
+    MepProgram program;
+    program.kernel_text = kKernel;
+    Mep& mep = program.mep;
+    mep.kernel_key = "ns::scale<float,4>(float*,ns::View,float const* const*,int)", mep.kernel_name = "ns::scale<float, 4>";
+    mep.parameters = {{"out", "T *", "float", false, ""}, {"view", "View", "", false, ""},
+                      {"rows", "const float *const *", "const float *", true, ""}, {"n", "int", "", false, "int"}};
+    mep.slice_mode = "slice", mep.proven = true, mep.unit = "src/scale.cu", mep.captured_on = "cpu";
+    mep.compile_flags = {"-std=c++17", "-DFACTOR=2.0f", "-DUNUSED"};
+    auto store = [&](auto& values) { return *Mep::store(folder_, bytes_of(values)); };
+    for (int k = 0; k < 2; ++k) {
+      MepInstance instance;
+      instance.id = "abcd-000" + std::to_string(k), instance.held_out = k == 1;
+      instance.geometry = {{8, 1, 1}, {128, 1, 1}, 0, false};
+      instance.microseconds = 12.5, instance.weight = 1 - k;
+      instance.arguments.resize(36);
+      uint64_t pointers[] = {kOut, kData, kRows};
+      int n = kCount;
+      std::memcpy(&instance.arguments[0], &pointers[0], 8), std::memcpy(&instance.arguments[16], &pointers[1], 8);
+      std::memcpy(&instance.arguments[24], &pointers[2], 8), std::memcpy(&instance.arguments[32], &n, 4);
+      instance.parameters = {{0, 8}, {8, 16}, {24, 8}, {32, 4}};
+      auto region = [&](uint64_t address, uint64_t size, std::string before, std::string after, std::string from, int parameter, std::string element) {
+        instance.regions.push_back({address, size, MemoryKind::Device, before, after, from, parameter, element});
+      };
+      region(kOut, 4 * kCount, store(zeros), store(answer), "arg 0", 0, "float");
+      region(kData, 4 * kCount, store(data), store(data), "arg 1 +8", 1, "byte");
+      region(kRows, 8, store(rows), store(rows), "arg 2", 2, "pointer");
+      region(kRow, 4 * kCount, store(row), store(row), "0x7f2a04000000 +0", -1, "float");
+      std::vector<int> before = {k}, after = {k + 1};
+      instance.variables.push_back({"_ZN2ns5tableE", "ns::table", "ns::table", "float", true, 16, store(table), store(table)});
+      instance.variables.push_back({"_ZN2ns12_GLOBAL__N_15callsE", "ns::(anonymous)::calls", "ns::calls", "int", false, 4, store(before), store(after)});
+      mep.instances.push_back(std::move(instance));
+    }
+    return program;
+  }
+};
+
+TEST_F(MepWriterTest, FindsTheArgumentBytesThatAreAddresses) {
+  auto program = sample();
+  auto slots = argument_slots(program.mep.instances[0]);
+  ASSERT_EQ(slots.size(), 3u);
+  EXPECT_EQ(slots[1].offset, 16u);
+  EXPECT_EQ(slots[1].region, 1u);
+}
+
+TEST_F(MepWriterTest, WritesNothingOfKerneliftsOwnPlaces) {
+  ASSERT_TRUE(write_mep_program(sample(), MEP_TEMPLATES, folder_).ok());
+  for (auto name : {"main.cu", "kernelift_replay.h", "CMakeLists.txt", "README.md", "kernel.cu"}) {
+    auto text = read_text(folder_ / name);
+    ASSERT_TRUE(text.ok()) << name;
+    EXPECT_THAT(*text, Not(HasSubstr(MEP_TEMPLATES))) << name;
+    EXPECT_THAT(*text, Not(HasSubstr("@"))) << name;
+  }
+  auto readme = *read_text(folder_ / "README.md");
+  EXPECT_THAT(readme, HasSubstr("nvcc main.cu"));
+  EXPECT_THAT(readme, HasSubstr("held out: for verification only"));
+  EXPECT_THAT(readme, HasSubstr("proven to compile to the same code"));
+  auto mep = Mep::read(folder_);
+  ASSERT_TRUE(mep.ok()) << mep.error().message;
+  EXPECT_EQ(mep->instances.size(), 2u);
+}
+
+TEST_F(MepWriterTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) {
+  auto nvcc = find_program("nvcc");
+  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!nvcc) GTEST_SKIP() << "nvcc is not installed";
+  ASSERT_TRUE(write_mep_program(sample(), MEP_TEMPLATES, folder_).ok());
+  ProcessOptions options;
+  options.folder = folder_;
+  auto built = run_process({nvcc->string(), "-o", "replay", "main.cu"}, options);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  ASSERT_TRUE(built->ok()) << built->out << built->err;
+  EXPECT_EQ(built->err, "") << "no warnings";
+  auto run = run_process({(folder_ / "replay").string(), "--no-timing"});
+  ASSERT_TRUE(run.ok());
+  if (run->exit_code == 3) {
+    EXPECT_THAT(run->err, HasSubstr("CUDA device"));
+    return;
+  }
+  EXPECT_EQ(run->exit_code, 0) << run->out << run->err;
+  EXPECT_THAT(run->out, HasSubstr("PASS  arg 0 (out)"));
+}
+
+}  // namespace
+}  // namespace kernelift
