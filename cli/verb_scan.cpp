@@ -1,0 +1,109 @@
+// kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state folder.
+#include <algorithm>
+#include <map>
+
+#include "cli/verbs.h"
+#include "core/base/file.h"
+#include "extractor/scan/scan.h"
+#include "extractor/source/compile_database.h"
+
+namespace kernelift::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string database, app;
+  int jobs = 0;
+};
+
+std::string relative_to(const std::string& file, const std::string& root) {
+  fs::path relative = fs::path(file).lexically_relative(root);
+  return relative.empty() || *relative.begin() == ".." ? file : relative.string();
+}
+
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width) text.resize(width, ' ');
+  return text + "  ";
+}
+
+/// "BLOCK=256 (kernel, launch)": what can be turned for one kernel.
+std::string knobs_of(const ScanIndex& index, const ScannedKernel& kernel) {
+  std::string text;
+  for (auto& knob : index.knobs) {
+    if (std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) == knob.kernels.end()) continue;
+    text += (text.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
+    if (knob.in_geometry) text += knob.in_kernel ? "*" : "+";
+  }
+  return text;
+}
+
+std::string table(const ScanIndex& index) {
+  std::map<std::string, std::vector<const ScannedKernel*>> by_file;
+  size_t name_width = 6;
+  for (auto& kernel : index.kernels) {
+    by_file[relative_to(kernel.definition.file, index.root)].push_back(&kernel);
+    name_width = std::max(name_width, std::min<size_t>(kernel.name.size(), 48));
+  }
+  std::string text;
+  for (auto& [file, kernels] : by_file) {
+    std::sort(kernels.begin(), kernels.end(), [](auto* a, auto* b) { return a->definition.begin < b->definition.begin; });
+    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) + "knobs\n";
+    for (auto* kernel : kernels) {
+      auto launches = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) {
+        return std::find(site.kernels.begin(), site.kernels.end(), kernel->id) != site.kernels.end();
+      });
+      text += "  " + padded(std::to_string(kernel->definition.line), 5) + padded(kernel->id, 8) + padded(kernel->name, name_width) +
+              padded(std::to_string(launches), 8) + knobs_of(index, *kernel) + "\n";
+    }
+  }
+  return text;
+}
+
+Result<Exit> scan(const Options& options, const Context& context) {
+  ScanOptions how;
+  fs::path state = context.state_folder();
+  how.root = !options.app.empty() ? fs::absolute(options.app) : context.state.empty() ? state.parent_path() : fs::current_path();
+  if (!options.app.empty() && context.state.empty()) state = find_state_folder(how.root);
+  if (!fs::is_directory(how.root)) return usage_error("there is no folder " + how.root.string() + " to scan");
+  KERNELIFT_ASSIGN(how.compile_database, find_compile_database(options.database, how.root));
+  how.jobs = options.jobs;
+  if (context.verbosity > 0)
+    how.progress = [&](const std::string& file, size_t done, size_t total) {
+      context.note("[" + std::to_string(done) + "/" + std::to_string(total) + "] " + file);
+    };
+  KERNELIFT_ASSIGN(ScanIndex index, scan_application(how));
+
+  size_t broken = 0;
+  for (auto& unit : index.units) {
+    if (unit.problems.empty()) continue;
+    ++broken;
+    context.note("warning: " + relative_to(unit.file, index.root) + " was not understood in full: " + unit.problems.front());
+  }
+  std::string saved;
+  if (auto status = create_state_folder(state); status.ok()) status = index.write(state / "scan.json");
+  else context.note("warning: the scan is not saved: " + status.error().message);
+  if (context.json) {
+    context.emit(to_json(index));
+    return Exit::Done;
+  }
+  context.say(table(index));
+  context.say(std::to_string(index.kernels.size()) + " kernels, " + std::to_string(index.launches.size()) + " launch sites, " +
+              std::to_string(index.knobs.size()) + " knobs in " + std::to_string(index.units.size()) + " units" +
+              (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
+              ".  Knobs: * feeds kernel and launch, + the launch only.");
+  return Exit::Done;
+}
+
+}  // namespace
+
+const Verb kScan = {"scan", "Find the application's kernels, launch sites and knobs",
+                    "kernelift scan -p build --app .", [](CLI::App& app) -> Action {
+                      auto options = std::make_shared<Options>();
+                      app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
+                      app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
+                      app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
+                      return [options](const Context& context) { return scan(*options, context); };
+                    }};
+
+}  // namespace kernelift::cli

@@ -1,0 +1,22 @@
+// A module cut down to one kernel and what it reaches, with the state that a host can change kept open: the form in which
+// two compiles of a kernel are compared, and in which a kernel may be optimised without believing initial values that the
+// application overwrites (cudaMemcpyToSymbol on a `static __constant__` table; DESIGN D6).
+#pragma once
+#include <string>
+
+#include "core/base/result.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace kernelift {
+
+/// Keeps kernel `mangled` and its closure; all else becomes internal and is dropped. Every module variable that is left and
+/// not constant in the source becomes external and externally initialised.
+Status cut_to_kernel(llvm::Module& module, const std::string& mangled);
+
+/// One cheap, deterministic pipeline that takes away what spelling leaves behind (dead stack slots, unreachable branches).
+void normalise(llvm::Module& module);
+
+}  // namespace kernelift

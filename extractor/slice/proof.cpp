@@ -1,0 +1,53 @@
+// One LLVMContext for both, because the comparison relies on shared types and constants. Debug lines are off: the slice's
+// lines differ by design, and what depends on them in earnest (__LINE__, assert) is compared as the constants it becomes.
+#include "extractor/slice/proof.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include "extractor/slice/ir_closure.h"
+#include "extractor/slice/ir_compare.h"
+
+namespace kernelift {
+namespace {
+
+std::string first_line(const std::string& text) {
+  // The line that says "error:" is worth more than a warning or a note above it.
+  size_t at = text.find("error:");
+  size_t begin = at == std::string::npos ? 0 : text.rfind('\n', at) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled, const FrontendOptions& options) {
+  ProofOutcome outcome;
+  FrontendOptions plain = options;
+  plain.debug_lines = false;
+  llvm::LLVMContext context;
+  auto compile = [&](const std::string& text, bool& compiles) -> Result<Compiled> {
+    KERNELIFT_ASSIGN(auto compiled, compile_to_device_ir(context, text, plain));
+    KERNELIFT_TRY(cut_to_kernel(*compiled.module, mangled));
+    compiles = true;
+    normalise(*compiled.module);
+    return compiled;
+  };
+  auto cut = compile(slice, outcome.slice_compiles);
+  if (!cut.ok()) {
+    outcome.note = "the slice does not compile: " + first_line(cut.error().message);
+    return outcome;
+  }
+  auto whole = compile(original, outcome.original_compiles);
+  if (!whole.ok()) {
+    outcome.note = "the original unit does not compile with clang, so there is nothing to compare with: " + first_line(whole.error().message);
+    return outcome;
+  }
+  auto difference = first_difference(*whole->module->getFunction(mangled), *cut->module->getFunction(mangled));
+  outcome.equal = !difference;
+  outcome.note = difference ? "the slice's device code differs from the original's: " + *difference
+                            : "the device code of slice and original unit is equal: instructions, flags, attributes, callees, "
+                              "variables and their initial values";
+  return outcome;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,18 @@
+// The proof that a slice means what its unit means: both are compiled to device IR, cut to the kernel, normalised by one
+// pipeline and compared structurally (ir_compare.h).
+#pragma once
+#include <string>
+
+#include "extractor/slice/slice.h"
+
+namespace kernelift {
+
+struct ProofOutcome {
+  bool original_compiles = false, slice_compiles = false, equal = false;
+  std::string note;
+};
+
+/// Compares kernel `mangled` in two texts under the same options.
+ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled, const FrontendOptions& options);
+
+}  // namespace kernelift

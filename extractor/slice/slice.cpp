@@ -1,0 +1,144 @@
+// The ladder: cut exactly what was seen used; if that does not compile or differs, cut generously (every specialisation);
+// if that fails too, or the kernel hangs on host code by its nature (an extended lambda), take the unit whole. Each rung is
+// proven on its own. One parse serves all rungs.
+#include "extractor/slice/slice.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "clang/AST/DeclTemplate.h"
+#include "core/base/file.h"
+#include "extractor/scan/kernel_finder.h"
+#include "extractor/slice/proof.h"
+#include "extractor/slice/slice_writer.h"
+
+namespace kernelift {
+namespace {
+
+/// All that is taken from the one parse.
+struct Parsed {
+  bool found = false;
+  std::vector<SliceText> slices;       ///< From exact to generous; empty if none can be cut.
+  SliceText whole;
+  std::string instantiation, expression, main_text, refusal;
+};
+
+/// "template __global__ void ns::k<float, 8>(const float *, int);" for an instance of a template.
+std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* kernel) {
+  auto kind = kernel->getTemplateSpecializationKind();
+  if (kind == clang::TSK_Undeclared || kind == clang::TSK_ExplicitSpecialization) return "";
+  std::string line = "template __global__ void " + spelled_name(unit, kernel) + "(";
+  for (unsigned i = 0; i < kernel->getNumParams(); ++i)
+    line += (i ? ", " : "") + spelled_type(unit, kernel->getParamDecl(i)->getType().getUnqualifiedType());
+  return line + ");";
+}
+
+void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
+  SourceItems items(unit);
+  auto kernels = find_kernels(unit, items);
+  auto at = std::find_if(kernels.begin(), kernels.end(), [&](auto& one) {
+    return one.kernel.mangled == wanted.mangled && one.kernel.definition.file == wanted.definition.file;
+  });
+  if (at == kernels.end()) return;
+  parsed.found = true;
+  parsed.expression = at->kernel.name;
+  parsed.instantiation = instantiation_of(unit, at->function);
+  parsed.main_text = unit.text(unit.sources.getMainFileID()).str();
+  for (bool every : {false, true}) {
+    Closure closure = close_over(unit, items, at->function, {every});
+    if (!closure.refusals.empty()) {
+      parsed.refusal = closure.refusals.front();
+      break;
+    }
+    SliceText text = write_slice(unit, items, closure);
+    if (!parsed.instantiation.empty()) append_line(text, parsed.instantiation);
+    if (parsed.slices.empty() || parsed.slices.back().text != text.text) parsed.slices.push_back(std::move(text));
+  }
+  parsed.whole = write_whole_unit(unit);
+  if (!parsed.instantiation.empty() && parsed.refusal.empty()) append_line(parsed.whole, parsed.instantiation);
+}
+
+std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, const SliceText& text) {
+  std::vector<Knob> found;
+  for (auto& knob : index.knobs) {
+    if (std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) == knob.kernels.end()) continue;
+    bool present = std::any_of(text.origins.begin(), text.origins.end(), [&](auto& origin) {
+      return origin.line == knob.value_range.line && origin.file == knob.value_range.file;
+    });
+    if (present) found.push_back(knob);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
+  auto unit = std::find_if(index.units.begin(), index.units.end(), [&](auto& one) { return one.file == kernel.tu; });
+  if (unit == index.units.end())
+    return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name + "; run `kernelift scan` again");
+  UnitCommand command;
+  command.file = unit->file, command.folder = unit->folder, command.argv = unit->command;
+  KERNELIFT_ASSIGN(command.parsed, parse_compiler_command(command.argv, command.folder));
+  for (auto& input : command.parsed.inputs) command.hip |= input.language == SourceInput::Language::Hip;
+  HeaderSet headers = unit->headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
+
+  Parsed parsed;
+  KERNELIFT_ASSIGN(auto outcome, parse_unit(command, index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
+  if (!parsed.found)
+    return environment_error("kernel " + kernel.name + " is no longer in " + kernel.tu +
+                             (outcome.problems.empty() ? "" : " (" + outcome.problems.front() + ")") + "; run `kernelift scan` again");
+
+  Slice slice;
+  slice.kernel_expression = parsed.expression;
+  slice.mangled = kernel.mangled;
+  slice.instantiation = parsed.instantiation;
+  FrontendOptions frontend = frontend_options(command, headers);
+  slice.compile_flags = frontend.flags;
+  slice.headers = headers;
+  auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
+    slice.mode = mode;
+    slice.knobs = knobs_in(index, kernel, from);
+    slice.text = std::move(from.text), slice.origins = std::move(from.origins), slice.taken = std::move(from.taken);
+    slice.proof = {proven, note};
+  };
+  if (!options.prove && !parsed.slices.empty()) {
+    fill(parsed.slices.front(), "slice", false, "the proof was not asked for");
+    return slice;
+  }
+  std::string why = parsed.refusal;
+  SliceText* unprovable = nullptr;
+  for (auto& text : parsed.slices) {
+    auto proof = prove_equal(parsed.main_text, text.text, kernel.mangled, frontend);
+    if (proof.equal) {
+      fill(text, "slice", true, proof.note);
+      return slice;
+    }
+    if (why.empty()) why = proof.note;
+    if (proof.slice_compiles && !proof.original_compiles && !unprovable) unprovable = &text, why = proof.note;
+  }
+  if (unprovable) {
+    fill(*unprovable, "slice", false, why);
+    return slice;
+  }
+  if (!options.whole_unit_on_failure) return refused("kernel " + kernel.name + " cannot be sliced: " + why);
+  auto proof = prove_equal(parsed.main_text, parsed.whole.text, kernel.mangled, frontend);
+  if (!proof.slice_compiles)
+    return refused("kernel " + kernel.name + " cannot be lifted out of " + kernel.tu + ": " + why + "; as a whole unit: " + proof.note);
+  fill(parsed.whole, "whole-unit", proof.equal, proof.note);
+  slice.note = why;
+  return slice;
+}
+
+std::string closure_report(const Slice& slice, const std::string& root) {
+  std::string report;
+  for (auto& one : slice.taken) {
+    auto relative = std::filesystem::path(one.file).lexically_relative(root).string();
+    bool inside = !relative.empty() && relative.rfind("..", 0) != 0;
+    report += (inside ? relative : one.file) + ":" + std::to_string(one.line);
+    if (one.end_line != one.line) report += "-" + std::to_string(one.end_line);
+    report += "  " + one.what + "\n";
+  }
+  return report;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,29 @@
+// From a closure to text: the needed pieces of every file in the order the compiler met them, in their namespaces, each
+// output line knowing the line it came from. Bytes inside a piece are the user's, untouched, but for two edits that keep
+// the text meaning what it meant: bodies of host functions become ';', and a piece that begins inside one branch of a
+// conditional and ends in another keeps only what was active.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "extractor/slice/slice.h"
+#include "extractor/source/closure.h"
+
+namespace kernelift {
+
+struct SliceText {
+  std::string text;
+  std::vector<LineOrigin> origins;
+  std::vector<SlicedRange> taken;
+};
+
+SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure);
+
+/// The whole unit as one text: every user header in the place where it was included, system headers by name. The
+/// application's main() is renamed, so that a harness can have its own.
+SliceText write_whole_unit(const ParsedUnit& unit);
+
+/// Appends a line of ours.
+void append_line(SliceText& slice, const std::string& line);
+
+}  // namespace kernelift
