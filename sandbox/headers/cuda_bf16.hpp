@@ -1,0 +1,3 @@
+// All of it is in cuda_bf16.h.
+#pragma once
+#include "cuda_bf16.h"

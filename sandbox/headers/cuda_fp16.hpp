@@ -1,0 +1,3 @@
+// All of it is in cuda_fp16.h.
+#pragma once
+#include "cuda_fp16.h"

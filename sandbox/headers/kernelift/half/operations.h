@@ -1,0 +1,200 @@
+// Arithmetic, comparison and mathematics of a 16-bit float type and its pair: read twice, for __half and for
+// __nv_bfloat16, whose functions have the same names. So it has no guard. Expects KL_T, KL_T2 (the types), and
+// KL_NATIVE (clang's type, for device code). Sums, products and quotients of such types computed in float and rounded
+// once more are the correctly rounded ones, so host code goes that way.
+#define KL_FN static __inline__ __attribute__((always_inline)) __host__ __device__
+
+#if defined(__CUDA_ARCH__)
+#define KL_BINARY(name, operator)                                                                             \
+  KL_FN KL_T name(const KL_T a, const KL_T b) { return KL_T::from_native(a.native() operator b.native()); }
+#else
+#define KL_BINARY(name, operator) \
+  KL_FN KL_T name(const KL_T a, const KL_T b) { return KL_T((float)a operator(float) b); }
+#endif
+#define KL_PAIRWISE(name, scalar) \
+  KL_FN KL_T2 name(const KL_T2 a, const KL_T2 b) { return KL_T2(scalar(a.x, b.x), scalar(a.y, b.y)); }
+#define KL_SATURATE(name, plain) \
+  KL_FN KL_T name(const KL_T a, const KL_T b) { return kernelift_saturate(plain(a, b)); }
+/// To [0, 1], NaN to 0.
+KL_FN KL_T kernelift_saturate(const KL_T a) {
+  float f = (float)a;
+  return KL_T(f > 1.0f ? 1.0f : f > 0.0f ? f : 0.0f);
+}
+KL_BINARY(__hadd, +)
+KL_BINARY(__hsub, -)
+KL_BINARY(__hmul, *)
+KL_BINARY(__hdiv, /)
+KL_FN KL_T __hadd_rn(const KL_T a, const KL_T b) { return __hadd(a, b); }
+KL_FN KL_T __hsub_rn(const KL_T a, const KL_T b) { return __hsub(a, b); }
+KL_FN KL_T __hmul_rn(const KL_T a, const KL_T b) { return __hmul(a, b); }
+KL_SATURATE(__hadd_sat, __hadd)
+KL_SATURATE(__hsub_sat, __hsub)
+KL_SATURATE(__hmul_sat, __hmul)
+KL_PAIRWISE(__hadd2, __hadd)
+KL_PAIRWISE(__hsub2, __hsub)
+KL_PAIRWISE(__hmul2, __hmul)
+KL_PAIRWISE(__h2div, __hdiv)
+KL_PAIRWISE(__hadd2_rn, __hadd)
+KL_PAIRWISE(__hsub2_rn, __hsub)
+KL_PAIRWISE(__hmul2_rn, __hmul)
+KL_PAIRWISE(__hadd2_sat, __hadd_sat)
+KL_PAIRWISE(__hsub2_sat, __hsub_sat)
+KL_PAIRWISE(__hmul2_sat, __hmul_sat)
+KL_FN KL_T __hfma(const KL_T a, const KL_T b, const KL_T c) {
+#if defined(__CUDA_ARCH__)
+  return KL_T::from_native(__builtin_elementwise_fma(a.native(), b.native(), c.native()));
+#else
+  // A product of two is exact in float; the sum is rounded twice, through double so that the first is exact enough.
+  return KL_T((float)((double)((float)a * (float)b) + (double)(float)c));
+#endif
+}
+KL_FN KL_T __hfma_sat(const KL_T a, const KL_T b, const KL_T c) { return kernelift_saturate(__hfma(a, b, c)); }
+KL_FN KL_T __hfma_relu(const KL_T a, const KL_T b, const KL_T c) {
+  KL_T r = __hfma(a, b, c);
+  return (float)r < 0.0f ? KL_T(0.0f) : r;
+}
+KL_FN KL_T2 __hfma2(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
+  return KL_T2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
+}
+KL_FN KL_T2 __hfma2_sat(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
+  return KL_T2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
+}
+KL_FN KL_T2 __hfma2_relu(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
+  return KL_T2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
+}
+KL_FN KL_T __hneg(const KL_T a) { return KL_T::from_bits((unsigned short)(a.__x ^ 0x8000u)); }
+KL_FN KL_T __habs(const KL_T a) { return KL_T::from_bits((unsigned short)(a.__x & 0x7fffu)); }
+KL_FN KL_T2 __hneg2(const KL_T2 a) { return KL_T2(__hneg(a.x), __hneg(a.y)); }
+KL_FN KL_T2 __habs2(const KL_T2 a) { return KL_T2(__habs(a.x), __habs(a.y)); }
+KL_FN bool __hisnan(const KL_T a) { return (float)a != (float)a; }
+KL_FN int __hisinf(const KL_T a) {
+  float f = (float)a;
+  return f == __builtin_inff() ? 1 : f == -__builtin_inff() ? -1 : 0;
+}
+KL_FN KL_T2 __hisnan2(const KL_T2 a) { return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 0.0f), KL_T(__hisnan(a.y) ? 1.0f : 0.0f)); }
+
+// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one.
+#define KL_COMPARE(name, operator)                                                                            \
+  KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                     \
+  KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                       \
+    return __hisnan(a) || __hisnan(b) || (float)a operator(float) b;                                          \
+  }                                                                                                           \
+  KL_FN KL_T2 __h##name##2(const KL_T2 a, const KL_T2 b) {                                                    \
+    return KL_T2(KL_T(__h##name(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name(a.y, b.y) ? 1.0f : 0.0f));           \
+  }                                                                                                           \
+  KL_FN KL_T2 __h##name##u2(const KL_T2 a, const KL_T2 b) {                                                   \
+    return KL_T2(KL_T(__h##name##u(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name##u(a.y, b.y) ? 1.0f : 0.0f));     \
+  }                                                                                                           \
+  KL_FN bool __hb##name##2(const KL_T2 a, const KL_T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); } \
+  KL_FN bool __hb##name##u2(const KL_T2 a, const KL_T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); }
+KL_COMPARE(eq, ==)
+KL_COMPARE(lt, <)
+KL_COMPARE(le, <=)
+KL_COMPARE(gt, >)
+KL_COMPARE(ge, >=)
+#undef KL_COMPARE
+KL_FN bool __hne(const KL_T a, const KL_T b) { return !__hisnan(a) && !__hisnan(b) && (float)a != (float)b; }
+KL_FN bool __hneu(const KL_T a, const KL_T b) { return (float)a != (float)b; }
+KL_FN KL_T2 __hne2(const KL_T2 a, const KL_T2 b) {
+  return KL_T2(KL_T(__hne(a.x, b.x) ? 1.0f : 0.0f), KL_T(__hne(a.y, b.y) ? 1.0f : 0.0f));
+}
+
+KL_FN KL_T __hmax(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hgt(b, a) ? b : a; }
+KL_FN KL_T __hmin(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hlt(b, a) ? b : a; }
+KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
+KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
+KL_PAIRWISE(__hmax2, __hmax)
+KL_PAIRWISE(__hmin2, __hmin)
+KL_PAIRWISE(__hmax2_nan, __hmax_nan)
+KL_PAIRWISE(__hmin2_nan, __hmin_nan)
+
+#define KL_OPERATOR(op, name)                                                                                 \
+  KL_FN KL_T operator op(const KL_T& a, const KL_T& b) { return name(a, b); }                                 \
+  KL_FN KL_T& operator op##=(KL_T& a, const KL_T& b) { return a = name(a, b); }
+KL_OPERATOR(+, __hadd)
+KL_OPERATOR(-, __hsub)
+KL_OPERATOR(*, __hmul)
+KL_OPERATOR(/, __hdiv)
+#undef KL_OPERATOR
+#define KL_OPERATOR(op, name)                                                                                 \
+  KL_FN KL_T2 operator op(const KL_T2& a, const KL_T2& b) { return name(a, b); }                              \
+  KL_FN KL_T2& operator op##=(KL_T2& a, const KL_T2& b) { return a = name(a, b); }
+KL_OPERATOR(+, __hadd2)
+KL_OPERATOR(-, __hsub2)
+KL_OPERATOR(*, __hmul2)
+KL_OPERATOR(/, __h2div)
+#undef KL_OPERATOR
+KL_FN KL_T operator+(const KL_T& a) { return a; }
+KL_FN KL_T operator-(const KL_T& a) { return __hneg(a); }
+KL_FN KL_T2 operator-(const KL_T2& a) { return __hneg2(a); }
+KL_FN KL_T& operator++(KL_T& a) { return a = __hadd(a, KL_T(1.0f)); }
+KL_FN KL_T& operator--(KL_T& a) { return a = __hsub(a, KL_T(1.0f)); }
+KL_FN bool operator==(const KL_T& a, const KL_T& b) { return __heq(a, b); }
+KL_FN bool operator!=(const KL_T& a, const KL_T& b) { return __hneu(a, b); }
+KL_FN bool operator<(const KL_T& a, const KL_T& b) { return __hlt(a, b); }
+KL_FN bool operator<=(const KL_T& a, const KL_T& b) { return __hle(a, b); }
+KL_FN bool operator>(const KL_T& a, const KL_T& b) { return __hgt(a, b); }
+KL_FN bool operator>=(const KL_T& a, const KL_T& b) { return __hge(a, b); }
+KL_FN bool operator==(const KL_T2& a, const KL_T2& b) { return __hbeq2(a, b); }
+KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return !__hbeq2(a, b); }
+
+// Mathematics goes through float, as CUDA's own does.
+#define KL_MATH(name, expression)                                                                             \
+  KL_FN KL_T h##name(const KL_T a) { float x = (float)a; return KL_T((float)(expression)); }                  \
+  KL_FN KL_T2 h2##name(const KL_T2 a) { return KL_T2(h##name(a.x), h##name(a.y)); }
+KL_MATH(sqrt, sqrtf(x))
+KL_MATH(rsqrt, 1.0f / sqrtf(x))
+KL_MATH(rcp, 1.0f / x)
+KL_MATH(exp, expf(x))
+KL_MATH(exp2, exp2f(x))
+KL_MATH(exp10, exp2f(x * 3.32192809488736234787f))
+KL_MATH(log, logf(x))
+KL_MATH(log2, log2f(x))
+KL_MATH(log10, log10f(x))
+KL_MATH(sin, sinf(x))
+KL_MATH(cos, cosf(x))
+KL_MATH(tanh, tanhf(x))
+KL_MATH(floor, floorf(x))
+KL_MATH(ceil, ceilf(x))
+KL_MATH(trunc, truncf(x))
+KL_MATH(rint, rintf(x))
+#undef KL_MATH
+
+#if defined(__CUDA__) && defined(__clang__)
+#define KL_DEVICE static __device__ __forceinline__
+KL_DEVICE KL_T __ldg(const KL_T* p) { return KL_T::from_bits(__ldg((const unsigned short*)p)); }
+KL_DEVICE KL_T2 __ldg(const KL_T2* p) { return __builtin_bit_cast(KL_T2, __ldg((const unsigned int*)p)); }
+KL_DEVICE KL_T __ldcg(const KL_T* p) { return *p; }
+KL_DEVICE KL_T2 __ldcg(const KL_T2* p) { return *p; }
+KL_DEVICE KL_T __ldcs(const KL_T* p) { return *p; }
+KL_DEVICE KL_T2 __ldcs(const KL_T2* p) { return *p; }
+KL_DEVICE void __stcs(KL_T* p, KL_T value) { *p = value; }
+KL_DEVICE void __stcs(KL_T2* p, KL_T2 value) { *p = value; }
+KL_DEVICE void __stcg(KL_T* p, KL_T value) { *p = value; }
+KL_DEVICE void __stcg(KL_T2* p, KL_T2 value) { *p = value; }
+#define KL_SHUFFLE(name, Lane)                                                                                \
+  KL_DEVICE KL_T name(unsigned mask, KL_T value, Lane lane, int width = 32) {                                 \
+    return KL_T::from_bits((unsigned short)name(mask, (unsigned)value.__x, lane, width));                     \
+  }                                                                                                           \
+  KL_DEVICE KL_T2 name(unsigned mask, KL_T2 value, Lane lane, int width = 32) {                               \
+    return __builtin_bit_cast(KL_T2, name(mask, __builtin_bit_cast(unsigned, value), lane, width));           \
+  }
+KL_SHUFFLE(__shfl_sync, int)
+KL_SHUFFLE(__shfl_up_sync, unsigned)
+KL_SHUFFLE(__shfl_down_sync, unsigned)
+KL_SHUFFLE(__shfl_xor_sync, int)
+#undef KL_SHUFFLE
+KL_DEVICE KL_T atomicAdd(KL_T* address, KL_T value) {
+  return KL_T::from_native(
+      __scoped_atomic_fetch_add((KL_NATIVE*)address, value.native(), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
+}
+KL_DEVICE KL_T2 atomicAdd(KL_T2* address, KL_T2 value) {
+  return KL_T2(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));
+}
+#undef KL_DEVICE
+#endif
+
+#undef KL_FN
+#undef KL_BINARY
+#undef KL_PAIRWISE
+#undef KL_SATURATE
