@@ -143,10 +143,11 @@ class Apply {
     return time(products);
   }
 
-  /// Products that are nobody's source: not tracked by git, not what we patch ourselves.
+  /// Products that are nobody's source: not what we patch ourselves, and tracked by git only if it is a program.
   std::vector<fs::path> mine(std::vector<fs::path> written) const {
     std::erase_if(written, [&](const fs::path& file) {
-      return std::binary_search(tracked_.begin(), tracked_.end(), file) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
+      bool tracked = std::binary_search(tracked_.begin(), tracked_.end(), file);
+      return (tracked && !is_program(file)) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
     });
     return written;
   }

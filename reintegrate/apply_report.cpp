@@ -60,7 +60,7 @@ Json to_json(const ApplyReport& report) {
           {"notes", report.notes},
           {"predicted", {{"kernel_gain", known(report.predicted.kernel_gain)},
                          {"kernel_share", known(report.predicted.kernel_share)},
-                         {"speedup", whole ? Json(*whole) : Json(nullptr)}}},
+                         {"whole", whole ? Json(*whole) : Json(nullptr)}}},
           {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
           {"branch", report.branch},
           {"commit", report.commit},

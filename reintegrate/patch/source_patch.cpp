@@ -46,7 +46,9 @@ class Planner {
       return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) + " lines, but its kernel file has " +
                                std::to_string(old_lines_.size()) + ": it was changed by hand; extract the kernel again");
     KERNELIFT_TRY(check_unchanged());
-    for (auto& hunk : diff_lines(old_lines_, new_lines_)) KERNELIFT_TRY(edit_hunk(hunk));
+    std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
+    KERNELIFT_TRY(check_copies(hunks));
+    for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
     KERNELIFT_TRY(edit_launches(changed));
@@ -115,8 +117,42 @@ class Planner {
       OpenFile* file = nullptr;
       const LineOrigin& origin = mep_.origins[line];
       KERNELIFT_ASSIGN(file, open(origin.file));
-      if (origin.line > file->lines.size() || file->lines[origin.line - 1].text.find(old_lines_[line].text) == std::string_view::npos)
+      if (origin.line > file->lines.size() || !could_be_sliced(old_lines_[line].text, file->lines[origin.line - 1].text))
         return changed_since(*file, origin.line);
+    }
+    return done();
+  }
+
+  /// The extractor takes lines whole or in part, writes ';' where it leaves a body out, and respaces includes.
+  static bool could_be_sliced(std::string_view line, std::string_view from) {
+    if (from.find(line) != from.npos) return true;
+    if (line.starts_with("#include ")) return from.find("include") != from.npos && from.find(line.substr(9)) != from.npos;
+    for (size_t cut = line.find(';'); cut != line.npos; cut = line.find(';', cut + 1)) {
+      size_t head = from.find(line.substr(0, cut));
+      if (head != from.npos && from.find(line.substr(cut + 1), head + cut) != from.npos) return true;
+    }
+    return false;
+  }
+
+  /// A file that is included twice is one text to the application: all its copies in the slice must change alike.
+  Status check_copies(const std::vector<Hunk>& hunks) {
+    std::map<size_t, std::string> edited;
+    for (auto& hunk : hunks) {
+      bool paired = hunk.old_end - hunk.old_begin == hunk.new_end - hunk.new_begin;
+      for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
+        edited[line] = paired ? std::string(new_lines_[hunk.new_begin + line - hunk.old_begin].text) : "\n" + std::to_string(hunk.new_end - hunk.new_begin);
+    }
+    std::map<std::pair<std::string, uint32_t>, std::vector<size_t>> copies;
+    for (size_t line = 0; line < old_lines_.size(); ++line)
+      if (traced(line)) copies[{mep_.origins[line].file, mep_.origins[line].line}].push_back(line);
+    for (auto& [line, text] : edited) {
+      if (!traced(line)) continue;
+      for (size_t other : copies[{mep_.origins[line].file, mep_.origins[line].line}]) {
+        if (other == line || old_lines_[other].text != old_lines_[line].text) continue;
+        auto found = edited.find(other);
+        if (found == edited.end() || found->second != text)
+          return refused(place(line) + " is included more than once, and the candidate changes only one of its copies");
+      }
     }
     return done();
   }
@@ -204,6 +240,8 @@ class Planner {
   void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text) {
     std::string_view before = std::string_view(file.text).substr(begin, end - begin);
     if (before == text) return;
+    for (auto& edit : edits_[&file])
+      if (begin < end && edit.begin == begin && edit.end == end && edit.text == text) return;  // The same line, included twice.
     edits_[&file].push_back({file.name, begin, end, std::move(text), {}});
   }
 

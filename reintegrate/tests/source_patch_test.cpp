@@ -80,6 +80,34 @@ TEST_F(Patch, RefusesWhenAnUneditedLineOfTheSliceChanged) {
   EXPECT_NE(refusal().find("src/k.cu:4"), std::string::npos);
 }
 
+TEST_F(Patch, TakesACutBodyForUnchanged) {
+  write("src/k.cu", "void host(int n) { run(n); }\n#include   <math.h>  // for sqrt\nfloat x = 1.0;\n");
+  request.mep.origins = {{"src/k.cu", 2}, {"src/k.cu", 1}, {"src/k.cu", 3}};
+  request.original = "#include <math.h>\nvoid host(int n);\nfloat x = 1.0;\n";
+  request.candidate.source = "#include <math.h>\nvoid host(int n);\nfloat x = 1.0f;\n";
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "void host(int n) { run(n); }\n#include   <math.h>  // for sqrt\nfloat x = 1.0f;\n");
+}
+
+TEST_F(Patch, EditsALineThatIsIncludedTwiceOnce) {
+  write("src/k.cu", "float x = 1.0;\n");
+  request.mep.origins = {{"src/k.cu", 1}, {}, {"src/k.cu", 1}};
+  request.original = "float x = 1.0;\n}\nfloat x = 1.0;\n";
+  request.candidate.source = "float x = 1.0f;\n}\nfloat x = 1.0f;\n";
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_EQ(patch->changes[0].after, "float x = 1.0f;\n");
+}
+
+TEST_F(Patch, RefusesToChangeOneOfTwoCopies) {
+  write("src/k.cu", "float x = 1.0;\n");
+  request.mep.origins = {{"src/k.cu", 1}, {}, {"src/k.cu", 1}};
+  request.original = "float x = 1.0;\n}\nfloat x = 1.0;\n";
+  request.candidate.source = "float x = 1.0f;\n}\nfloat x = 1.0;\n";
+  EXPECT_NE(refusal().find("changes only one of its copies"), std::string::npos);
+}
+
 TEST_F(Patch, RefusesAnEditOfTheExtractorsOwnLine) {
   candidate("// extracted", "// mine");
   EXPECT_NE(refusal().find("written by the extractor"), std::string::npos);

@@ -25,14 +25,16 @@ bool stamp_of(const fs::path& path, FileStamp& stamp) {
   return true;
 }
 
+enum class Content { Program, LinkInput, Other };
+
 /// Relocatable objects and static archives go into programs; only programs and what they load are run.
-bool is_link_input(const fs::path& path) {
+Content content_of(const fs::path& path) {
   char head[18] = {};
   std::ifstream file(path, std::ios::binary);
   file.read(head, sizeof head);
   constexpr char kRelocatable = 1;        // e_type ET_REL, little endian, at byte 16
-  if (std::memcmp(head, "\177ELF", 4) == 0) return head[16] == kRelocatable;
-  return std::memcmp(head, "!<arch>\n", 8) == 0;
+  if (std::memcmp(head, "\177ELF", 4) == 0) return head[16] == kRelocatable ? Content::LinkInput : Content::Program;
+  return std::memcmp(head, "!<arch>\n", 8) == 0 ? Content::LinkInput : Content::Other;
 }
 
 Error cannot(const char* what, const fs::path& path, const std::string& why) {
@@ -52,6 +54,8 @@ Status copy_with_stamp(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+bool is_program(const fs::path& path) { return content_of(path) == Content::Program; }
 
 Listing list_files(const std::vector<fs::path>& folders, const std::vector<fs::path>& without) {
   Listing listing;
@@ -92,7 +96,7 @@ Status BuildProducts::save(Version version, const std::vector<fs::path>& files) 
   fs::create_directories(folder, code);
   if (code) return cannot("create", folder, code.message());
   for (auto& file : files) {
-    if (is_link_input(file)) continue;
+    if (content_of(file) == Content::LinkInput) continue;
     Saved saved{folder / std::to_string(files_[version].size()), {}};
     KERNELIFT_TRY(copy_with_stamp(file, saved.copy));
     stamp_of(file, placed_[file]);

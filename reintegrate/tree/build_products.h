@@ -26,6 +26,9 @@ Listing list_files(const std::vector<std::filesystem::path>& folders, const std:
 /// Files of `after` that are new or were written since `before`.
 std::vector<std::filesystem::path> written_between(const Listing& before, const Listing& after);
 
+/// An ELF file that is run or loaded.
+bool is_program(const std::filesystem::path& path);
+
 class BuildProducts {
  public:
   enum Version { Before = 0, After = 1 };
