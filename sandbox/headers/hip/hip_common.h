@@ -1,0 +1,3 @@
+// HIP: platform macros.
+#pragma once
+#include "hip_runtime_api.h"

@@ -1,0 +1,43 @@
+// HIP's device language where it differs from CUDA's: the names of the index variables, warp operations without a mask
+// (over the whole warp of 32), dynamic shared memory and launches by macro.
+#pragma once
+#define hipThreadIdx_x (threadIdx.x)
+#define hipThreadIdx_y (threadIdx.y)
+#define hipThreadIdx_z (threadIdx.z)
+#define hipBlockIdx_x (blockIdx.x)
+#define hipBlockIdx_y (blockIdx.y)
+#define hipBlockIdx_z (blockIdx.z)
+#define hipBlockDim_x (blockDim.x)
+#define hipBlockDim_y (blockDim.y)
+#define hipBlockDim_z (blockDim.z)
+#define hipGridDim_x (gridDim.x)
+#define hipGridDim_y (gridDim.y)
+#define hipGridDim_z (gridDim.z)
+
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define HIP_DYNAMIC_SHARED_ATTRIBUTE
+#define HIP_SYMBOL(name) name
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define hipLaunchKernelGGL(kernel, grid, block, shared, stream, ...) \
+  do {                                                               \
+    kernel<<<grid, block, shared, stream>>>(__VA_ARGS__);            \
+  } while (0)
+
+#if defined(__CUDA__) && defined(__clang__)
+#define __shfl(value, ...) __shfl_sync(0xffffffffu, value, __VA_ARGS__)
+#define __shfl_up(value, ...) __shfl_up_sync(0xffffffffu, value, __VA_ARGS__)
+#define __shfl_down(value, ...) __shfl_down_sync(0xffffffffu, value, __VA_ARGS__)
+#define __shfl_xor(value, ...) __shfl_xor_sync(0xffffffffu, value, __VA_ARGS__)
+#define __any(predicate) __any_sync(0xffffffffu, predicate)
+#define __all(predicate) __all_sync(0xffffffffu, predicate)
+#define __ballot(predicate) ((unsigned long long)__ballot_sync(0xffffffffu, predicate))
+static __device__ __forceinline__ unsigned int __lane_id() { return __nvvm_read_ptx_sreg_laneid(); }
+static __device__ __forceinline__ unsigned long long wall_clock64() { return __nvvm_read_ptx_sreg_globaltimer(); }
+// Atomics that AMD has names of its own for.
+static __device__ __forceinline__ float atomicAddNoRet(float* address, float value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ float unsafeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ double unsafeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+#ifdef __CUDA_ARCH__
+#define __HIP_DEVICE_COMPILE__ 1
+#endif
+#endif

@@ -1,0 +1,3 @@
+// NVTX without a profiler.
+#pragma once
+#include "nvtx3/nvToolsExt.h"
