@@ -1,5 +1,5 @@
 // What clang's host code calls before main: it hands over the fat blob of its translation unit and names every kernel
-// and variable in it. Also __kernelift_register_linked, called by the object that our shims' device link makes.
+// and variable in it. The object that our shims' device link makes calls the same functions.
 #include <cstring>
 
 #include "sandbox/device/cpu/runtime/errors.h"
@@ -27,7 +27,7 @@ KL_API void** __cudaRegisterFatBinary(const void* wrapper) {
   FatBinaryWrapper head;
   std::memcpy(&head, wrapper, sizeof head);
   if (head.magic != kWrapperMagic) explain("a translation unit registers device code of an unknown format (0x%x)", head.magic);
-  return reinterpret_cast<void**>(state().registry.add_binary(head.magic == kWrapperMagic ? head.data : nullptr, false));
+  return reinterpret_cast<void**>(state().registry.add_binary(head.magic == kWrapperMagic ? head.data : nullptr));
 }
 
 KL_API void __cudaRegisterFatBinaryEnd(void**) {}
@@ -36,12 +36,6 @@ KL_API void __cudaUnregisterFatBinary(void** handle) {
   shut_down_recorder();  // The process ends (or a library is unloaded): the recorder wants its images whole.
   StateLock lock;
   state().registry.remove_binary(binary_of(handle));
-}
-
-/// The device link of relocatable objects, or null to be ignored. Kept for the life of the process.
-KL_API void __kernelift_register_linked(const void* blob) {
-  StateLock lock;
-  if (blob) state().registry.add_binary(blob, true);
 }
 
 KL_API void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*, void*, void*,

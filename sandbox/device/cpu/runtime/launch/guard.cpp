@@ -1,15 +1,19 @@
 // How a fault becomes an error without unwinding: the signal handler, on its alternate stack, changes the interrupted
 // context so that the faulting thread goes on in land(), as if the kernel had called it. land() calls the executor's
 // trap service, which abandons the block the way __trap() does. If the fault was the stack's own end, land() gets an
-// emergency stack. Every block's entry goes through enter_block(), which notes for its OS thread which block it runs;
-// that costs about 2 ns a block (or fiber), and it is how the handler tells device code from the application's.
+// emergency stack. Every block (or fiber) is entered through enter_block(), which leaves a mark at the base of its stack:
+// the handler walks up from the interrupted stack pointer to it, and so knows the block even where fibers of several
+// blocks take turns on one OS thread. That costs about 2 ns a block, and nothing else when nothing faults.
 #include "sandbox/device/cpu/runtime/launch/guard.h"
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -37,9 +41,18 @@ std::atomic_flag fault_taken = ATOMIC_FLAG_INIT;  ///< The first faulting thread
 Fault fault;
 struct sigaction previous[kSignalCount];
 
-/// What this OS thread runs. Plain data, so that the handler may read it.
+/// At the base of every stack that runs device code. `self` and the launch's number tell it from stale bytes.
+struct StackMark {
+  const volatile StackMark* self;
+  uint64_t launch;
+  kl_block* block;
+};
+constexpr size_t kMostStack = 64 << 20;  ///< The handler looks no further for a mark.
+std::atomic<uint64_t> launch_number{0};
+
+/// What the handler must know of an OS thread. Plain data, so that it may read it.
 struct ThreadNote {
-  kl_block* block = nullptr;
+  uint64_t launch = 0;                   ///< The last launch whose device code ran here.
   char* emergency = nullptr;
   bool prepared = false, chaining = false;
 };
@@ -62,10 +75,42 @@ void prepare_thread() {
 
 void enter_block(kl_block* block) {
   if (!note.prepared) prepare_thread();
-  kl_block* outer = note.block;
-  note.block = block;
+  volatile StackMark mark;
+  mark.self = &mark;
+  mark.launch = note.launch = launch_number.load(std::memory_order_relaxed);
+  mark.block = block;
   real_run.load(std::memory_order_relaxed)(block);
-  note.block = outer;
+  mark.self = nullptr;
+}
+
+/// Asks the kernel, which reads the address before it rejects the rest of a nonsensical call.
+bool is_readable(uint64_t address) {
+  int saved = errno;
+  constexpr int kNoSuchOperation = ~0;
+  syscall(SYS_rt_sigprocmask, kNoSuchOperation, address, nullptr, sizeof(uint64_t));
+  bool readable = errno != EFAULT;
+  errno = saved;
+  return readable;
+}
+
+/// The block whose stack holds `stack_pointer`; null if there is no mark above it: then the executor itself crashed.
+/// After an overflow the first pages are the guard.
+kl_block* block_of_stack(uint64_t stack_pointer) {
+  uint64_t launch = launch_number.load(std::memory_order_relaxed);
+  uint64_t at = (stack_pointer + 7) & ~uint64_t(7);
+  for (bool reached_stack = false; at < stack_pointer + kMostStack; at = (at / kPage + 1) * kPage) {
+    if (!is_readable(at)) {
+      if (reached_stack) return nullptr;
+      continue;
+    }
+    reached_stack = true;
+    // A mark is followed by its stack's frame, so one that begins in this page can be read whole.
+    for (uint64_t word = at; word < (at / kPage + 1) * kPage; word += 8) {
+      auto* mark = reinterpret_cast<const volatile StackMark*>(word);
+      if (mark->self == mark && mark->launch == launch) return mark->block;
+    }
+  }
+  return nullptr;
 }
 
 /// Where a faulting thread goes on.
@@ -94,11 +139,13 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
-  kl_block* block = note.block;
   bool from_hardware = info->si_code > 0;  // Not kill() or raise().
-  if (!active.load(std::memory_order_acquire) || !block || !from_hardware) return pass_on(signal, info, raw_context);
+  bool in_launch = active.load(std::memory_order_acquire) && note.launch == launch_number.load(std::memory_order_relaxed);
+  if (!in_launch || !from_hardware) return pass_on(signal, info, raw_context);
   auto* context = static_cast<ucontext_t*>(raw_context);
   uint64_t stack = uint64_t(context->uc_mcontext.gregs[REG_RSP]);
+  kl_block* block = block_of_stack(stack);
+  if (!block) return pass_on(signal, info, raw_context);
   uint64_t address = reinterpret_cast<uint64_t>(info->si_addr);
   if (!fault_taken.test_and_set()) {
     fault.signal = signal;
@@ -190,10 +237,10 @@ GuardedOutcome launch_guarded(const kl_kernel& kernel, const Geometry& geometry,
   kl_kernel guarded = kernel;
   guarded.run = enter_block;
   real_run.store(kernel.run, std::memory_order_relaxed);
+  launch_number.fetch_add(1, std::memory_order_relaxed);
   active.store(true, std::memory_order_release);
   outcome.launch = cpu::launch(guarded, geometry, arguments, options);
   active.store(false, std::memory_order_release);
-  note.block = nullptr;
   if (fault.signal != 0) describe(outcome);
   return outcome;
 }

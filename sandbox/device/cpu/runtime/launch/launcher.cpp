@@ -28,6 +28,16 @@ std::mutex& launch_mutex() {
 
 thread_local bool in_launch = false;
 
+/// $KERNELIFT_CPU_WORKERS; 0: the executor's default, all cores.
+unsigned wanted_workers() {
+  static const unsigned workers = [] {
+    const char* text = std::getenv("KERNELIFT_CPU_WORKERS");
+    constexpr unsigned long kMost = 1024;
+    return unsigned(std::min(text ? std::strtoul(text, nullptr, 10) : 0, kMost));
+  }();
+  return workers;
+}
+
 bool valid_geometry(dim3 grid, dim3 block) {
   const cpu::DeviceLimits limits = cpu::device_limits();
   constexpr uint32_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockZ = 64;
@@ -68,15 +78,7 @@ bool poisons_device(cudaError_t error) {
 
 }  // namespace
 
-unsigned configured_workers() {
-  static const unsigned workers = [] {
-    const char* text = std::getenv("KERNELIFT_CPU_WORKERS");
-    unsigned long wanted = text ? std::strtoul(text, nullptr, 10) : 0;
-    constexpr unsigned long kMost = 1024;
-    return wanted > 0 ? unsigned(std::min(wanted, kMost)) : std::max(1u, std::thread::hardware_concurrency());
-  }();
-  return workers;
-}
+unsigned configured_workers() { return wanted_workers() ? wanted_workers() : std::max(1u, std::thread::hardware_concurrency()); }
 
 cudaError_t find_function(const void* host_function, Function** function) {
   StateLock lock;
@@ -139,13 +141,13 @@ cudaError_t run_launch(const Launch& launch) {
   kl_record_launch record = {};
   const kl_recorder* told = recorder;
   if (told) {
-    record = {&kernel, launch.function->image, launch.function->blob,
+    record = {&kernel, launch.function->image, launch.function->binary->blob,
               {geometry.grid.x, geometry.grid.y, geometry.grid.z}, {geometry.block.x, geometry.block.y, geometry.block.z},
               geometry.shared_bytes, geometry.cooperative, launch.arguments.get(), launch.stream};
     told->launch_begin(&record);
   }
   cpu::LaunchOptions options;
-  options.workers = configured_workers();
+  options.workers = wanted_workers();
   options.no_progress_timeout = kNoProgress;
   GuardedOutcome outcome = launch_guarded(kernel, geometry, launch.arguments.get(), options);
   if (told) told->launch_end(&record, outcome.launch.seconds);

@@ -1,5 +1,5 @@
-// Lazy loading matters: an application built of a hundred units may launch three kernels. The search order (own unit,
-// then device-linked blobs) is what a device link means: a unit's own definition is the one that its host code saw.
+// Lazy loading matters: an application built of a hundred units may launch three kernels. A name is looked up in the blob
+// of the unit that registered it and nowhere else: two units may have a static kernel or variable of the same name.
 #include "sandbox/device/cpu/runtime/launch/registry.h"
 
 #include <algorithm>
@@ -22,10 +22,9 @@ void bind_managed(const cpu::LoadedImage& image, Variable& variable) {
 
 }  // namespace
 
-Binary* Registry::add_binary(const void* blob, bool linked) {
+Binary* Registry::add_binary(const void* blob) {
   binaries_.push_back(std::make_unique<Binary>());
   binaries_.back()->blob = blob;
-  binaries_.back()->linked = linked;
   return binaries_.back().get();
 }
 
@@ -80,22 +79,7 @@ void Registry::open(Binary& binary) {
     binary.images.push_back(std::move(*image));
   }
   if (binary.images.empty() && binary.trouble.empty())
-    binary.trouble = "its object file holds no image for the CPU device (was it device-linked?)";
-}
-
-/// Calls visit(image, blob) for the images that may serve `own`'s unit until it returns true.
-template <class Visit>
-bool Registry::search(Binary& own, const Visit& visit) {
-  open(own);
-  for (const auto& image : own.images)
-    if (visit(*image, own.blob)) return true;
-  for (const auto& binary : binaries_) {
-    if (!binary->linked || binary.get() == &own) continue;
-    open(*binary);
-    for (const auto& image : binary->images)
-      if (visit(*image, binary->blob)) return true;
-  }
-  return false;
+    binary.trouble = "its object file holds no image for the CPU device";
 }
 
 Function* Registry::function(const void* host) {
@@ -103,14 +87,13 @@ Function* Registry::function(const void* host) {
   if (it == functions_.end()) return nullptr;
   Function& function = it->second;
   if (function.kernel || !function.trouble.empty()) return &function;
-  bool found = search(*function.binary, [&](const cpu::LoadedImage& image, const void* blob) {
-    function.kernel = image.find_kernel(function.name);
-    function.image = &image.image();
-    function.blob = blob;
-    return function.kernel != nullptr;
-  });
-  if (!found)
-    function.trouble = function.binary->trouble.empty() ? "no image holds it" : function.binary->trouble;
+  open(*function.binary);
+  for (const auto& image : function.binary->images) {
+    function.kernel = image->find_kernel(function.name);
+    function.image = &image->image();
+    if (function.kernel) return &function;
+  }
+  function.trouble = function.binary->trouble.empty() ? "its unit's image does not hold it" : function.binary->trouble;
   return &function;
 }
 
@@ -119,14 +102,14 @@ Variable* Registry::variable(const void* host) {
   if (it == variables_.end()) return nullptr;
   Variable& variable = it->second;
   if (variable.address) return &variable;
-  bool found = search(*variable.binary, [&](const cpu::LoadedImage& image, const void*) {
-    const kl_variable* in_image = image.find_variable(variable.name);
-    if (!in_image) return false;
-    variable.address = in_image->address;
-    if (in_image->size) variable.size = in_image->size;
-    return true;
-  });
-  return found ? &variable : nullptr;
+  open(*variable.binary);
+  for (const auto& image : variable.binary->images)
+    if (const kl_variable* in_image = image->find_variable(variable.name)) {
+      variable.address = in_image->address;
+      if (in_image->size) variable.size = in_image->size;
+      return &variable;
+    }
+  return nullptr;
 }
 
 const kl_variable* Registry::variable_at(uint64_t address) const {

@@ -1,7 +1,6 @@
 // What the application's translation units registered before main: fat blobs, kernels and variables, each known to the
-// host by the address of a stub or shadow. Images are loaded at the first use of something in them. A kernel or variable
-// that its own unit's blob does not hold (relocatable device code) is looked up in the blobs that the device link
-// registered (__kernelift_register_linked).
+// host by the address of a stub or shadow. Images are loaded at the first use of something in them. Relocatable device
+// code looks the same from here: the object that a device link makes registers the linked program with all its names.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,7 +15,6 @@ namespace kernelift::cudart {
 
 struct Binary {
   const void* blob = nullptr;
-  bool linked = false;          ///< Made by a device link: serves every unit.
   bool opened = false;
   std::vector<std::shared_ptr<cpu::LoadedImage>> images;
   std::string trouble;          ///< Why there is no image, for people; empty if there is one.
@@ -27,7 +25,6 @@ struct Function {
   Binary* binary = nullptr;
   const kl_kernel* kernel = nullptr;
   const kl_image* image = nullptr;
-  const void* blob = nullptr;
   uint32_t max_dynamic_shared = 0;  ///< Raised by cudaFuncSetAttribute; 0: the device's default.
   std::string trouble;
 };
@@ -43,7 +40,7 @@ struct Variable {
 /// EXPECTS: calls are serialised by the caller (State::mutex).
 class Registry {
  public:
-  Binary* add_binary(const void* blob, bool linked);
+  Binary* add_binary(const void* blob);
   void remove_binary(Binary* binary);
   void add_function(Binary* binary, const void* host, const char* name);
   Variable& add_variable(Binary* binary, const void* host, const char* name, size_t size);
@@ -60,8 +57,6 @@ class Registry {
 
  private:
   void open(Binary& binary);
-  template <class Visit>
-  bool search(Binary& own, const Visit& visit);
 
   std::vector<std::unique_ptr<Binary>> binaries_;
   std::unordered_map<const void*, Function> functions_;

@@ -92,7 +92,6 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t*, const 
 void** __cudaRegisterFatBinary(const void*);
 void __cudaRegisterFatBinaryEnd(void**);
 void __cudaUnregisterFatBinary(void**);
-void __kernelift_register_linked(const void*);
 void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 void __cudaRegisterManagedVar(void**, void**, const void*, const char*, size_t, unsigned);

@@ -33,7 +33,7 @@ static int deepen(volatile int* above, kl_block* block) {
 static void recurse(kl_block* block) { volatile int zero = 0; device_counter = deepen(&zero, block); }
 static void divide(kl_block* block) {
   const volatile int* a = (const int*)block->launch->arguments;
-  device_counter = 1 / a[0];
+  device_counter = 100 / a[0];
 }
 static void dynamic_shared(kl_block* block) {
   char* memory = block->dynamic_shared;
