@@ -10,6 +10,7 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Serialization/ASTWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -42,6 +43,24 @@ std::map<std::string, Precompiled>& precompiled() {
   static std::map<std::string, Precompiled> all;
   return all;
 }
+
+/// Code generation with the caller's observer, if there is one, put before it.
+class WatchedEmission : public clang::EmitLLVMOnlyAction {
+ public:
+  WatchedEmission(llvm::LLVMContext* context, const decltype(FrontendOptions::observer)& observer)
+      : EmitLLVMOnlyAction(context), observer_(observer) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, clang::StringRef file) override {
+    auto generator = EmitLLVMOnlyAction::CreateASTConsumer(compiler, file);
+    if (!observer_ || !generator) return generator;
+    std::vector<std::unique_ptr<clang::ASTConsumer>> both;
+    both.push_back(observer_(compiler));
+    both.push_back(std::move(generator));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(both));
+  }
+
+ private:
+  const decltype(FrontendOptions::observer)& observer_;
+};
 
 std::string forced_header(const FrontendOptions& options) {
   return options.headers == HeaderSet::Lean ? "cuda_runtime.h" : "__clang_cuda_runtime_wrapper.h";
@@ -156,7 +175,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
 
   Compiled result;
   auto diagnostics = run_clang_job(job, files, [&](clang::CompilerInstance& compiler) {
-    clang::EmitLLVMOnlyAction action(&context);
+    WatchedEmission action(&context, options.observer);
     if (!compiler.ExecuteAction(action)) return false;
     result.module = action.takeModule();
     return result.module != nullptr;

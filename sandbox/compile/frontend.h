@@ -2,6 +2,7 @@
 // toolkit's. Diagnostics come back as text, cut to the caller's own lines. Not thread-safe in one process for what
 // touches LLVM's global options: compile workers (worker.h) run it, each in a process of its own.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/base/result.h"
 
 namespace llvm { class LLVMContext; class Module; }
+namespace clang { class ASTConsumer; class CompilerInstance; }
 
 namespace kernelift {
 
@@ -22,6 +24,8 @@ struct FrontendOptions {
   std::vector<std::string> flags;            ///< -std -D -I -ffast-math… in clang's spelling.
   std::string folder;                        ///< Where relative -I count from.
   bool debug_lines = true;                   ///< Line tables, so that later stages can name places.
+  /// Makes a consumer that sees the parse beside code generation (admission of candidates); empty: nobody watches.
+  std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;
 };
 
 struct Compiled {

@@ -1,0 +1,66 @@
+// Field by field, in order; see compile_message.h.
+#include "sandbox/compile/service/compile_message.h"
+
+#include "sandbox/jail/wire.h"
+
+namespace kernelift {
+
+std::string CompileRequest::encode() const {
+  return WireWriter()
+      .text(source)
+      .text(to_json(recipe).dump())
+      .number(static_cast<uint64_t>(target))
+      .text(bitcode)
+      .number(admit)
+      .texts(own)
+      .take();
+}
+
+std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
+  WireReader reader(bytes);
+  CompileRequest request;
+  request.source = reader.text();
+  auto json = parse_json(reader.text(), "recipe");
+  request.target = reader.number() == 0 ? CompileTarget::Cpu : CompileTarget::Ptx;
+  request.bitcode = reader.text();
+  request.admit = reader.number();
+  request.own = reader.texts();
+  if (!reader.ok() || !json.ok()) return std::nullopt;
+  auto recipe = recipe_from_json(*json, "recipe");
+  if (!recipe.ok()) return std::nullopt;
+  request.recipe = std::move(*recipe);
+  return request;
+}
+
+std::string CompileReply::encode() const {
+  WireWriter writer;
+  writer.text(name(outcome)).text(name(stage)).text(detail).text(image).text(bitcode).texts(findings);
+  writer.number(kernels.size());
+  for (auto& kernel : kernels)
+    writer.text(kernel.name).text(kernel.mode).text(kernel.mode_reason).number(kernel.code_bytes);
+  return writer.real(frontend_seconds).real(passes_seconds).real(backend_seconds).take();
+}
+
+std::optional<CompileReply> CompileReply::decode(std::string_view bytes) {
+  WireReader reader(bytes);
+  CompileReply reply;
+  auto outcome = outcome_from_name(reader.text());
+  auto stage = stage_from_name(reader.text());
+  reply.detail = reader.text();
+  reply.image = reader.text();
+  reply.bitcode = reader.text();
+  reply.findings = reader.texts();
+  uint64_t count = reader.number();
+  for (uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    CompiledKernel kernel;
+    kernel.name = reader.text(), kernel.mode = reader.text(), kernel.mode_reason = reader.text();
+    kernel.code_bytes = reader.number();
+    reply.kernels.push_back(std::move(kernel));
+  }
+  reply.frontend_seconds = reader.real(), reply.passes_seconds = reader.real(), reply.backend_seconds = reader.real();
+  if (!reader.ok() || !outcome.ok() || !stage.ok()) return std::nullopt;
+  reply.outcome = *outcome, reply.stage = *stage;
+  return reply;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,211 @@
+// See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever a
+// worker is doing, and its time limit does not run meanwhile.
+#include "sandbox/compile/service/compile_pool.h"
+
+#include <csignal>
+#include <thread>
+
+#include "sandbox/compile/paths.h"
+#include "sandbox/compile/service/compile_worker.h"
+#include "sandbox/compile/service/recipe_passes.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr uint32_t kCompile = 1;
+constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
+constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
+
+/// What a front end legitimately reads: compilers, headers, toolkits. No home folder, no /etc, no /proc.
+std::vector<fs::path> system_folders() {
+  std::vector<fs::path> folders{"/usr", "/lib", "/lib64", "/opt", "/bin", lean_headers(), clang_resource_folder()};
+  if (auto toolkit = cuda_toolkit()) folders.push_back(*toolkit);
+  std::error_code ignored;
+  for (size_t i = 0, count = folders.size(); i < count; ++i)
+    if (auto real = fs::canonical(folders[i], ignored); !ignored) folders.push_back(real);
+  return folders;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions options) {
+  if (options.workers == 0) options.workers = std::max(1u, std::thread::hardware_concurrency());
+  std::unique_ptr<CompilePool> pool(new CompilePool(std::move(options)));
+  KERNELIFT_ASSIGN(auto folder, TemporaryFolder::create("kernelift-compile"));
+  pool->folder_.emplace(std::move(folder));
+  JailSpec jail;
+  jail.kind = JailKind::Compiler;
+  jail.readable = system_folders();
+  jail.readable.insert(jail.readable.end(), pool->options_.readable.begin(), pool->options_.readable.end());
+  jail.writable = pool->folder_->path();
+  jail.extra_memory_bytes = pool->options_.memory_bytes;
+  // Copied into the closures: they run in forked processes, which see this moment's memory.
+  FrontendOptions frontend = pool->options_.frontend;
+  CompileTarget target = pool->options_.target;
+  KERNELIFT_ASSIGN(pool->nursery_, Nursery::start({"kl-compile", [frontend, target] { warm_up_compiler(frontend, target); },
+                                                   [frontend, jail](Channel& channel, WorkerCell& cell) {
+                                                     serve_compiles(channel, cell, frontend, jail);
+                                                   }}));
+  pool->slots_.resize(pool->options_.workers);
+  return pool;
+}
+
+CompilePool::~CompilePool() {
+  // Workers die before the nursery that reaps them.
+  slots_.clear();
+}
+
+std::string CompilePool::guilt_key(const CompileRequest& request) {
+  const Recipe& recipe = request.recipe;
+  // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame.
+  bool blames_recipe = !recipe.passes.empty() || !recipe.options.empty();
+  return recipe.text() + (blames_recipe ? "" : "\n" + hash_text(request.source).hex());
+}
+
+CompilePool::Slot& CompilePool::acquire() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (pauses_ == 0)
+      for (Slot& slot : slots_)
+        if (!slot.busy) {
+          slot.busy = true;
+          return slot;
+        }
+    free_.wait(lock);
+  }
+}
+
+void CompilePool::release(Slot& slot) {
+  std::lock_guard lock(mutex_);
+  slot.busy = false;
+  free_.notify_all();
+}
+
+void CompilePool::pause() {
+  std::lock_guard lock(mutex_);
+  if (pauses_++ > 0) return;
+  for (Slot& slot : slots_)
+    if (slot.busy && slot.worker) slot.worker->signal(SIGSTOP);
+}
+
+void CompilePool::resume() {
+  std::lock_guard lock(mutex_);
+  if (--pauses_ > 0) return;
+  for (Slot& slot : slots_)
+    if (slot.worker) slot.worker->signal(SIGCONT);
+  free_.notify_all();
+}
+
+Frame CompilePool::wait_for_reply(Worker& worker) {
+  auto left = options_.time_limit;
+  for (;;) {
+    auto begin = std::chrono::steady_clock::now();
+    Frame frame = worker.channel().receive(after(std::min<std::chrono::milliseconds>(left, kTick)));
+    if (frame.arrival != Arrival::TimedOut) return frame;
+    std::lock_guard lock(mutex_);
+    if (pauses_ > 0) continue;
+    left -= std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+    if (left <= 0ms) return frame;
+  }
+}
+
+CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arrival how) {
+  CompileReply reply;
+  std::string stage = slot.worker->cell().read_stage(), item = slot.worker->cell().read_item();
+  std::string message = slot.worker->cell().read_message(), end = slot.worker->end();
+  std::string where = stage == "pass" ? "pass " + item : stage + (item.empty() ? "" : ", " + item);
+  if (how == Arrival::TimedOut) {
+    reply.outcome = Outcome::TimedOut;
+    reply.detail = where + ": not done after " + std::to_string(options_.time_limit.count()) + " ms";
+  } else {
+    reply.outcome = Outcome::CompileCrashed;
+    reply.detail = where + ": " + (how == Arrival::Malformed ? "the worker sent nonsense" : message.empty() ? end : message);
+  }
+  std::lock_guard lock(mutex_);
+  slot.worker.reset();
+  ++replaced_;
+  guilty_[guilt_key(request)] = reply.detail;
+  return reply;
+}
+
+CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
+  if (!slot.worker) {
+    auto worker = nursery_->spawn();
+    if (!worker.ok()) {
+      CompileReply reply;
+      reply.outcome = Outcome::CompileCrashed, reply.detail = worker.error().message;
+      return reply;
+    }
+    std::lock_guard lock(mutex_);
+    slot.worker.emplace(std::move(*worker));
+  }
+  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(options_.time_limit)))
+    return blame(slot, request, Arrival::Closed);
+  Frame frame = wait_for_reply(*slot.worker);
+  std::optional<CompileReply> reply;
+  if (frame) reply = CompileReply::decode(frame.body);
+  if (!reply) return blame(slot, request, frame ? Arrival::Malformed : frame.arrival);
+  if (leaves_traces(request.recipe)) {
+    std::lock_guard lock(mutex_);
+    slot.worker.reset();
+  }
+  return std::move(*reply);
+}
+
+CompileReply CompilePool::run(const CompileRequest& request) {
+  Slot& slot = acquire();
+  CompileReply reply = serve(slot, request);
+  release(slot);
+  return reply;
+}
+
+CompileReply CompilePool::compile_own(const std::string& source) {
+  CompileRequest request;
+  request.source = source;
+  request.target = options_.target;
+  request.admit = false;
+  CompileReply reply = run(request);
+  std::lock_guard lock(mutex_);
+  own_ = reply.findings;
+  return reply;
+}
+
+CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe) {
+  CompileRequest request;
+  request.source = source;
+  request.recipe = recipe;
+  request.target = options_.target;
+  Hash key = hash_text(source);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = guilty_.find(guilt_key(request)); found != guilty_.end()) {
+      CompileReply reply;
+      reply.outcome = Outcome::CompileCrashed;
+      reply.detail = found->second + " (remembered: not tried again)";
+      return reply;
+    }
+    request.own = own_;
+    if (auto found = kept_.find(key); found != kept_.end()) {
+      found->second.used = ++uses_;
+      request.bitcode = found->second.bitcode;
+    }
+  }
+  CompileReply reply = run(request);
+  if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
+  std::lock_guard lock(mutex_);
+  // Admission is settled with the bitcode: only admitted sources are kept.
+  kept_bytes_ += reply.bitcode.size();
+  kept_[key] = {reply.bitcode, ++uses_};
+  while (kept_bytes_ > kKeptBytes && kept_.size() > 1) {
+    auto oldest = std::min_element(kept_.begin(), kept_.end(),
+                                   [](auto& a, auto& b) { return a.second.used < b.second.used; });
+    kept_bytes_ -= oldest->second.bitcode.size();
+    kept_.erase(oldest);
+  }
+  return reply;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,77 @@
+// Warm compile workers behind one blocking call. A candidate that crashes, stalls or bloats the compiler costs one worker
+// process: it is ended, the pass it died in becomes the reply, and a recipe that did that is refused from then on without
+// being tried again. The front end's output is kept per source text, so that trying recipes on a known source skips it.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/base/file.h"
+#include "sandbox/compile/frontend.h"
+#include "sandbox/compile/service/compile_message.h"
+#include "sandbox/jail/nursery.h"
+
+namespace kernelift {
+
+struct CompilePoolOptions {
+  unsigned workers = 0;                              ///< 0: one per core.
+  FrontendOptions frontend;
+  CompileTarget target = CompileTarget::Cpu;
+  std::chrono::milliseconds time_limit{30'000};      ///< Of one compile, while the pool is not paused.
+  uint64_t memory_bytes = 4ull << 30;                ///< Of one worker, beyond what it is born with.
+  std::vector<std::filesystem::path> readable;       ///< Beyond the system's and our own headers: the -I folders.
+};
+
+class CompilePool {
+ public:
+  static Result<std::unique_ptr<CompilePool>> start(CompilePoolOptions options);
+  ~CompilePool();
+
+  /// The kernel's own source: compiled without admission, and what it holds becomes what candidates may hold.
+  CompileReply compile_own(const std::string& source);
+  /// Thread-safe; blocks until a worker is free and done.
+  CompileReply compile(const std::string& source, const Recipe& recipe);
+
+  unsigned workers() const { return static_cast<unsigned>(slots_.size()); }
+  /// Stops workers in their tracks while something is being timed. Counted: as many resumes as pauses.
+  void pause();
+  void resume();
+  int replaced() const { return replaced_; }         ///< Workers that had to be ended, for reports and tests.
+
+ private:
+  struct Slot {
+    std::optional<Worker> worker;
+    bool busy = false;
+  };
+  explicit CompilePool(CompilePoolOptions options) : options_(std::move(options)) {}
+  CompileReply run(const CompileRequest& request);
+  CompileReply serve(Slot& slot, const CompileRequest& request);
+  CompileReply blame(Slot& slot, const CompileRequest& request, Arrival how);
+  Frame wait_for_reply(Worker& worker);
+  Slot& acquire();
+  void release(Slot& slot);
+  static std::string guilt_key(const CompileRequest& request);
+
+  CompilePoolOptions options_;
+  std::optional<TemporaryFolder> folder_;
+  std::unique_ptr<Nursery> nursery_;
+  mutable std::mutex mutex_;
+  std::condition_variable free_;
+  std::list<Slot> slots_;
+  std::vector<std::string> own_;                     ///< Admission identities of the slice.
+  struct Kept {
+    std::string bitcode;
+    uint64_t used = 0;
+  };
+  std::map<Hash, Kept> kept_;                        ///< By source text; the least recently used goes first.
+  uint64_t uses_ = 0;
+  size_t kept_bytes_ = 0;
+  std::map<std::string, std::string> guilty_;        ///< Recipe → what it did.
+  int pauses_ = 0;
+  std::atomic<int> replaced_ = 0;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,205 @@
+// Front end (or kept bitcode), module variables made tamper-proof, recipe, backend. Every LLVM object dies with the
+// request's context; only options set by a recipe outlive it, and the pool retires such a worker.
+#include "sandbox/compile/service/compile_worker.h"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Parallel.h>
+#include <llvm/Support/Threading.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "sandbox/compile/clang_job.h"
+#include "sandbox/compile/ptx.h"
+#include "sandbox/compile/service/admission.h"
+#include "sandbox/compile/service/recipe_passes.h"
+#include "sandbox/device/cpu/lower.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kFatalExit = 71;
+
+class Stopwatch {
+ public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// The host writes these by cudaMemcpyToSymbol: an initial value must not be folded in (DESIGN D6).
+void keep_module_variables_writable(llvm::Module& module) {
+  constexpr unsigned kGlobal = 1, kConstant = 4;  // NVPTX address spaces.
+  for (auto& variable : module.globals()) {
+    bool device = variable.getAddressSpace() == kGlobal || variable.getAddressSpace() == kConstant;
+    if (!device || variable.isConstant() || variable.isDeclaration()) continue;
+    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    variable.setExternallyInitialized(true);
+  }
+}
+
+CompileReply failed(CompileReply reply, const Error& error, Outcome otherwise) {
+  reply.outcome = error.exit == Exit::Refused ? Outcome::Refused : otherwise;
+  reply.detail = error.message;
+  reply.image.clear();
+  return reply;
+}
+
+class Compile {
+ public:
+  Compile(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell)
+      : request_(request), options_(options), cell_(cell) {}
+
+  CompileReply run() {
+    // Options first: the front end's own inliner and the backend's tables read them.
+    if (auto set = set_options(request_.recipe); !set.ok()) return failed(reply_, set.error(), Outcome::Refused);
+    std::unique_ptr<llvm::Module> module = request_.bitcode.empty() ? parse() : reload();
+    if (!module) return reply_;
+    reply_.frontend_seconds = watch_.lap();
+    Status backend = request_.target == CompileTarget::Cpu ? to_cpu(std::move(module)) : to_ptx(*module);
+    if (!backend.ok()) return failed(reply_, backend.error(), Outcome::CompileFailed);
+    return reply_;
+  }
+
+ private:
+  void announce(const char* stage, const std::string& item = {}) { cell_.set_stage(stage), cell_.set_item(item); }
+
+  std::unique_ptr<llvm::Module> parse() {
+    announce("front end");
+    std::vector<AdmissionFinding> findings;
+    FrontendOptions options = options_;
+    options.observer = [&](clang::CompilerInstance& compiler) { return watch_admission(compiler, findings); };
+    auto compiled = compile_to_device_ir(context_, request_.source, options);
+    for (auto& finding : findings) reply_.findings.push_back(finding.identity());
+    if (request_.admit) {
+      std::string refusal = first_refusal(findings, {request_.own.begin(), request_.own.end()});
+      if (!refusal.empty()) {
+        reply_.outcome = Outcome::Refused, reply_.stage = Stage::Admit, reply_.detail = refusal;
+        return nullptr;
+      }
+    }
+    if (!compiled.ok()) {
+      reply_ = failed(std::move(reply_), compiled.error(), Outcome::CompileFailed);
+      return nullptr;
+    }
+    keep_module_variables_writable(*compiled->module);
+    llvm::raw_string_ostream stream(reply_.bitcode);
+    llvm::WriteBitcodeToFile(*compiled->module, stream);
+    return std::move(compiled->module);
+  }
+
+  std::unique_ptr<llvm::Module> reload() {
+    announce("reading bitcode");
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(request_.bitcode, "kept"), context_);
+    if (module) return std::move(*module);
+    reply_.outcome = Outcome::CompileFailed, reply_.detail = llvm::toString(module.takeError());
+    return nullptr;
+  }
+
+  /// The recipe's own pipeline on device IR. Without one there is nothing to do here for the CPU: lowering optimises.
+  Status optimise(llvm::Module& module) {
+    announce("fast-math flags");
+    KERNELIFT_TRY(add_fast_math(module, request_.recipe));
+    if (!request_.recipe.passes.empty())
+      KERNELIFT_TRY(run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
+    return done();
+  }
+
+  Status to_cpu(std::unique_ptr<llvm::Module> module) {
+    KERNELIFT_TRY(optimise(*module));
+    reply_.passes_seconds = watch_.lap();
+    announce("lowering to the CPU");
+    cpu::LowerOptions options;
+    options.vectorize = request_.recipe.vectorize;
+    options.host_level = level();
+    KERNELIFT_ASSIGN(auto image, cpu::lower(std::move(module), options));
+    reply_.image.assign(image.elf.begin(), image.elf.end());
+    for (auto& kernel : image.kernels)
+      reply_.kernels.push_back({kernel.name, kernel.mode, kernel.mode_reason, kernel.code_bytes});
+    reply_.backend_seconds = watch_.lap();
+    return done();
+  }
+
+  Status to_ptx(llvm::Module& module) {
+    announce("libdevice");
+    KERNELIFT_TRY(link_libdevice(module));
+    KERNELIFT_TRY(optimise(module));
+    announce("optimiser");
+    if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, options_.arch, level()));
+    reply_.passes_seconds = watch_.lap();
+    announce("PTX code generation");
+    KERNELIFT_ASSIGN(reply_.image, emit_ptx(module, options_.arch));
+    reply_.backend_seconds = watch_.lap();
+    return done();
+  }
+
+  /// 0..3; optimising for size is level 2 with smaller code, which neither backend tells apart.
+  int level() const {
+    const std::string& name = request_.recipe.level;
+    bool digit = name.size() == 2 && name[1] >= '0' && name[1] <= '3';
+    return digit ? name[1] - '0' : 2;
+  }
+
+  const CompileRequest& request_;
+  const FrontendOptions& options_;
+  WorkerCell& cell_;
+  llvm::LLVMContext context_;
+  CompileReply reply_;
+  Stopwatch watch_;
+};
+
+void note_fatal_error(void* cell, const char* reason, bool) {
+  static_cast<WorkerCell*>(cell)->set_message(reason);
+  _exit(kFatalExit);
+}
+
+}  // namespace
+
+CompileReply compile_here(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell) {
+  return Compile(request, options, cell).run();
+}
+
+void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
+  llvm::parallel::strategy = llvm::hardware_concurrency(1);
+  initialize_llvm_targets();
+  static WorkerCell cell;
+  CompileRequest request;
+  request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
+  request.target = target;
+  request.admit = false;
+  // The front end precompiles its headers the second time that it sees a set of flags.
+  compile_here(request, options, cell);
+  compile_here(request, options, cell);
+}
+
+void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail) {
+  report_faults_to(&cell.fault);
+  llvm::install_fatal_error_handler(note_fatal_error, &cell);
+  llvm::install_bad_alloc_error_handler(note_fatal_error, &cell);
+  setenv("TMPDIR", jail.writable.c_str(), 1);
+  if (auto confined = enter_jail(jail); !confined.ok()) {
+    cell.set_message(confined.error().message);
+    return;
+  }
+  while (Frame frame = channel.receive()) {
+    auto request = CompileRequest::decode(frame.body);
+    if (!request) return;
+    cell.set_message({});
+    if (!channel.send(frame.type, compile_here(*request, options, cell).encode())) return;
+  }
+}
+
+}  // namespace kernelift

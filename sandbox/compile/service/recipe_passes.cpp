@@ -1,0 +1,119 @@
+// See recipe_passes.h.
+#include "sandbox/compile/service/recipe_passes.h"
+
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LazyCallGraph.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace kernelift {
+namespace {
+
+/// What a pass is about to work on, for people.
+std::string unit_name(const llvm::Any& unit) {
+  if (llvm::any_cast<const llvm::Module*>(&unit)) return "the module";
+  if (auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return (*function)->getName().str();
+  if (auto* component = llvm::any_cast<const llvm::LazyCallGraph::SCC*>(&unit)) return (*component)->getName();
+  if (auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) return "a loop of " + (*loop)->getHeader()->getParent()->getName().str();
+  return "?";
+}
+
+Result<llvm::OptimizationLevel> level_of(const std::string& name) {
+  using Level = llvm::OptimizationLevel;
+  const std::pair<const char*, Level> levels[] = {{"O0", Level::O0}, {"O1", Level::O1}, {"O2", Level::O2},
+                                                  {"O3", Level::O3}, {"Os", Level::Os}, {"Oz", Level::Oz}};
+  for (auto& [known, level] : levels)
+    if (name == known) return level;
+  return refused("'" + name + "' is not an optimisation level (O0 O1 O2 O3 Os Oz)");
+}
+
+}  // namespace
+
+bool leaves_traces(const Recipe& recipe) { return recipe.unroll_threshold >= 0 || recipe.inline_threshold >= 0 || !recipe.options.empty(); }
+
+Status set_options(const Recipe& recipe) {
+  std::vector<std::string> words{"kernelift"};
+  if (recipe.unroll_threshold >= 0) words.push_back("-unroll-threshold=" + std::to_string(recipe.unroll_threshold));
+  if (recipe.inline_threshold >= 0) words.push_back("-inline-threshold=" + std::to_string(recipe.inline_threshold));
+  auto& registered = llvm::cl::getRegisteredOptions();
+  for (auto& option : recipe.options) {
+    llvm::StringRef name = llvm::StringRef(option).ltrim('-').split('=').first;
+    // Checked by hand first: the parser would exit the process at an unknown option.
+    if (!option.starts_with("-") || !registered.contains(name)) return refused("'" + option + "' is not an LLVM option");
+    words.push_back(option);
+  }
+  std::vector<const char*> argv;
+  for (auto& word : words) argv.push_back(word.c_str());
+  std::string complaint;
+  llvm::raw_string_ostream errors(complaint);
+  if (argv.size() > 1 && !llvm::cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(), "", &errors))
+    return refused(llvm::StringRef(complaint).trim().str());
+  return done();
+}
+
+Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
+  if (recipe.fast_math.empty()) return done();
+  llvm::FastMathFlags flags;
+  for (auto& name : recipe.fast_math) {
+    if (name == "nnan") flags.setNoNaNs();
+    else if (name == "ninf") flags.setNoInfs();
+    else if (name == "nsz") flags.setNoSignedZeros();
+    else if (name == "arcp") flags.setAllowReciprocal();
+    else if (name == "contract") flags.setAllowContract(true);
+    else if (name == "afn") flags.setApproxFunc();
+    else if (name == "reassoc") flags.setAllowReassoc();
+    else return refused("'" + name + "' is not a fast-math flag (nnan ninf nsz arcp contract afn reassoc)");
+  }
+  for (auto& function : module)
+    for (auto& block : function)
+      for (auto& instruction : block)
+        if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setFastMathFlags(instruction.getFastMathFlags() | flags);
+  return done();
+}
+
+Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
+    llvm::StringRef name = callbacks.getPassNameForClassName(pass);
+    announce((name.empty() ? pass : name).str() + " on " + unit_name(unit));
+  });
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = recipe.vectorize;
+  if (recipe.inline_threshold >= 0) tuning.InlinerThreshold = recipe.inline_threshold;
+  llvm::PassBuilder builder(machine, tuning, std::nullopt, &callbacks);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+
+  llvm::ModulePassManager passes;
+  if (!recipe.passes.empty()) {
+    if (auto error = builder.parsePassPipeline(passes, recipe.passes))
+      return refused("not a pass pipeline: " + llvm::toString(std::move(error)));
+    // Names of passes are known to the callbacks only once somebody asked for them.
+  } else {
+    KERNELIFT_ASSIGN(auto level, level_of(recipe.level));
+    passes = builder.buildPerModuleDefaultPipeline(level);
+  }
+  passes.run(module, modules);
+  announce("verifier");
+  std::string broken;
+  llvm::raw_string_ostream text(broken);
+  if (llvm::verifyModule(module, &text))
+    return environment_error("the pipeline leaves invalid IR: " + llvm::StringRef(broken).split('\n').first.str());
+  return done();
+}
+
+}  // namespace kernelift

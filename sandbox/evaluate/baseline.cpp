@@ -1,0 +1,50 @@
+// See baseline.h.
+#include "sandbox/evaluate/baseline.h"
+
+#include "sandbox/compile/paths.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// -I, -isystem and -iquote folders, joined or as the next word: the workers must be able to read them.
+std::vector<fs::path> include_folders(const std::vector<std::string>& flags) {
+  std::vector<fs::path> folders;
+  for (size_t i = 0; i < flags.size(); ++i)
+    for (std::string_view flag : {"-isystem", "-iquote", "-idirafter", "-I"}) {
+      if (!flags[i].starts_with(flag)) continue;
+      if (flags[i].size() > flag.size()) folders.push_back(flags[i].substr(flag.size()));
+      else if (i + 1 < flags.size()) folders.push_back(flags[i + 1]);
+      break;
+    }
+  return folders;
+}
+
+}  // namespace
+
+Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder, CompilePoolOptions options) {
+  CompiledBaseline baseline;
+  std::string file = mep.language == "hip" ? "kernel.hip" : "kernel.cu";
+  KERNELIFT_ASSIGN(baseline.source, read_text(folder / file));
+  options.frontend.file_name = file;
+  options.frontend.language = mep.language;
+  options.frontend.flags = mep.compile_flags;
+  options.frontend.folder = fs::absolute(folder).string();
+  for (auto& path : include_folders(mep.compile_flags)) options.readable.push_back(path.is_relative() ? folder / path : path);
+  options.readable.push_back(fs::absolute(folder));
+  std::string lean_trouble;
+  for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
+    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) break;
+    options.frontend.headers = headers;
+    KERNELIFT_ASSIGN(baseline.pool, CompilePool::start(options));
+    baseline.reply = baseline.pool->compile_own(baseline.source);
+    if (baseline.reply.ok()) return baseline;
+    if (lean_trouble.empty()) lean_trouble = baseline.reply.detail;
+    if (baseline.reply.outcome == Outcome::Refused)
+      return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);
+  }
+  return environment_error("cannot compile " + (folder / file).string() + ": " + lean_trouble);
+}
+
+}  // namespace kernelift

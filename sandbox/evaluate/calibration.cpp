@@ -1,0 +1,222 @@
+// What the original teaches about itself, before any candidate is judged. For every instance it is run
+//   twice as recorded     does it reproduce the capture, and how far apart are two runs of it?
+//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification, so
+//                         that a candidate which does not write them cannot pass on what an earlier run left behind
+//   a few times timed     how long is a launch, how long may a candidate take?
+// "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer with
+// two different patterns tells: an element that ends as the recorded answer under both was written without being read, one
+// that keeps each pattern was not touched, and anything else means that the buffer's old content matters.
+#include <algorithm>
+#include <cstring>
+
+#include "sandbox/evaluate/runner.h"
+
+namespace kernelift {
+namespace {
+
+constexpr std::byte kPatterns[] = {std::byte{0xc5}, std::byte{0x3a}};
+constexpr size_t kMostRanges = 1 << 20;       // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
+constexpr uint64_t kBlock = 256;              // Grain of what is put back between timed launches.
+constexpr int kCalibrationRounds = 7;
+
+enum : uint8_t { kWritten = 1, kUntouched = 2 };
+
+std::span<const std::byte> live(const MemoryRegion& region) { return {region.live(), region.size}; }
+
+std::vector<ByteRange> ranges_of(const std::vector<uint8_t>& states, uint32_t width, uint64_t size) {
+  std::vector<ByteRange> ranges;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states[i] != kWritten) continue;
+    uint64_t begin = i * width, end = std::min<uint64_t>(begin + width, size);
+    if (!ranges.empty() && ranges.back().end == begin) ranges.back().end = end;
+    else ranges.push_back({begin, end});
+    if (ranges.size() > kMostRanges) return {};
+  }
+  return ranges;
+}
+
+/// Blocks in which the original's result differs from what was given, neighbours joined.
+std::vector<ByteRange> changed_blocks(const MemoryRegion& region, std::span<const std::byte> result) {
+  std::vector<ByteRange> ranges;
+  for (uint64_t begin = 0; begin < region.size; begin += kBlock) {
+    uint64_t end = std::min(region.size, begin + kBlock);
+    if (std::memcmp(region.given + begin, &result[begin], end - begin) == 0) continue;
+    if (!ranges.empty() && ranges.back().end + kBlock >= begin) ranges.back().end = end;
+    else ranges.push_back({begin, end});
+  }
+  return ranges;
+}
+
+/// True if every byte that changed is in `written` (sorted).
+bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
+  size_t next = 0;
+  for (uint64_t at = 0; at < region.size; ++at) {
+    if (region.given[at] == result[at]) continue;
+    while (next < region.written.size() && region.written[next].end <= at) ++next;
+    if (next == region.written.size() || region.written[next].begin > at) return false;
+  }
+  return true;
+}
+
+double fastest_write(uint64_t bytes) {
+  if (bytes == 0) return 0;
+  std::vector<std::byte> buffer(bytes);
+  double best = 1e9;
+  constexpr int kTries = 5;
+  for (int i = 0; i < kTries; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    std::memset(buffer.data(), i + 1, bytes);
+    asm volatile("" ::"r"(buffer.data()) : "memory");
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
+  std::vector<std::vector<std::byte>> copies;
+  for (auto& region : memory_->instances()[instance].regions) {
+    copies.emplace_back();
+    if (region.changed()) copies.back().assign(region.live(), region.live() + region.size);
+  }
+  for (auto& variable : memory_->instances()[instance].variables) {
+    auto value = memory_->mirror().subspan(variable.mirror_offset, variable.size);
+    copies.emplace_back(value.begin(), value.end());
+  }
+  return copies;
+}
+
+void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
+                            const std::vector<std::vector<std::byte>>& again) {
+  Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
+  auto derive = [&](const ElementType& type, size_t index) {
+    FloatTolerance tolerance = FloatTolerance::standard(type);
+    if (wanted.relative > 0 || wanted.absolute > 0) return FloatTolerance{0, wanted.relative, wanted.absolute};
+    if (!type.is_float() || once[index].empty()) return tolerance;
+    Comparison spread = Comparator(type, tolerance).compare(once[index], again[index]);
+    return tolerance.covering(spread.largest_ulps, spread.largest_absolute);
+  };
+  InstanceMemory& memory = memory_->instances()[instance];
+  size_t index = 0;
+  for (auto& region : memory.regions) region.tolerance = derive(region.element, index++);
+  for (auto& variable : memory.variables) variable.tolerance = derive(variable.element, index++);
+}
+
+bool Runner::consistent_under_poison(size_t instance, size_t poisoned, const std::vector<std::vector<std::byte>>& results) {
+  auto& regions = memory_->instances()[instance].regions;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (i == poisoned) continue;
+    std::span<const std::byte> expected = regions[i].changed() ? std::span<const std::byte>(results[i])
+                                                               : std::span<const std::byte>(regions[i].given, regions[i].size);
+    if (!Comparator(regions[i].element, regions[i].tolerance).compare(expected, live(regions[i])).ok()) return false;
+  }
+  return true;
+}
+
+Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::byte>>& results) {
+  auto& regions = memory_->instances()[instance].regions;
+  for (size_t index = 0; index < regions.size(); ++index) {
+    MemoryRegion& region = regions[index];
+    if (!region.changed()) continue;
+    uint32_t width = region.element.width;
+    std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
+    Comparator comparator(region.element, region.tolerance);
+    bool learned = region.size >= width;
+    // An index buffer full of poison may well crash the original: a process of its own per buffer.
+    KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings_.trial));
+    learned = learned && !trial->loaded();
+    for (std::byte pattern : kPatterns) {
+      if (!learned) break;
+      memory_->restore(instance, false);
+      ReplayMemory::fill(region, pattern);
+      learned = !trial->run(Side::Baseline, instance) && consistent_under_poison(instance, index, results);
+      if (!learned) break;
+      std::vector<std::byte> untouched(width, pattern);
+      for (size_t i = 0; i < states.size() && learned; ++i) {
+        const std::byte* now = region.live() + i * width;
+        std::span<const std::byte> expected(&results[index][i * width], width), got(now, width);
+        uint8_t seen = 0;
+        if (std::memcmp(expected.data(), now, width) == 0 || comparator.compare(expected, got).ok()) seen |= kWritten;
+        if (std::memcmp(now, untouched.data(), width) == 0) seen |= kUntouched;
+        states[i] &= seen;
+        learned = states[i] != 0;
+      }
+    }
+    if (learned) region.written = ranges_of(states, width, region.size);
+    if (!covered(region, results[index])) region.restored = changed_blocks(region, results[index]);
+  }
+  return done();
+}
+
+Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport& report) {
+  std::vector<std::vector<std::byte>> results[2];
+  for (auto& result : results) {
+    memory_->restore(instance, false);
+    if (auto failure = trial.run(Side::Baseline, instance)) {
+      report.pass = false, report.failure = failure->detail;
+      return done();
+    }
+    if (auto outside = memory_->broken_canary(instance)) {
+      report.pass = false, report.failure = "the original itself writes outside its buffers: " + *outside;
+      return done();
+    }
+    result = snapshot(instance);
+  }
+  set_tolerances(instance, results[0], results[1]);
+  report.buffers = compare(instance, nullptr);
+  for (auto& buffer : report.buffers) report.pass &= buffer.pass;
+  if (!report.pass) return done();
+  KERNELIFT_TRY(learn_writes(instance, results[1]));
+  uint64_t changed = 0;
+  for (auto& region : memory_->instances()[instance].regions)
+    for (auto& range : changed_blocks(region, region.changed() ? std::span<const std::byte>(region.answer, region.size)
+                                                               : std::span<const std::byte>(region.given, region.size)))
+      changed += range.size();
+  report.fastest_write_seconds = fastest_write(changed);
+
+  quiet_(true);
+  memory_->restore(instance, false);
+  TrialTimes times = trial.time(instance, kCalibrationRounds, batch_for(trial.last_seconds()));
+  quiet_(false);
+  if (times.failure) {
+    report.pass = false, report.failure = "while timed: " + times.failure->detail;
+    return done();
+  }
+  // Both sides are the original here: twice the samples.
+  times.baseline.insert(times.baseline.end(), times.candidate.begin(), times.candidate.end());
+  report.seconds = median(times.baseline);
+  report.spread = relative_spread(times.baseline);
+  return done();
+}
+
+Result<BaselineReport> Runner::calibrate(const TrialCode& baseline) {
+  baseline_ = baseline;
+  report_ = {};
+  std::unique_ptr<Trial> trial;
+  double slowest = 0;
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    const MepInstance& recorded = mep_.instances[i];
+    InstanceReport instance;
+    instance.id = recorded.id, instance.held_out = recorded.held_out, instance.weight = recorded.weight;
+    instance.recorded_seconds = recorded.microseconds * 1e-6;
+    std::optional<TrialFailure> failure;
+    if (!trial) {
+      KERNELIFT_ASSIGN(trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings_.trial));
+      failure = trial->loaded();
+    }
+    if (failure) instance.pass = false, instance.failure = failure->detail;
+    else KERNELIFT_TRY(calibrate_instance(*trial, i, instance));
+    if (!instance.pass) trial.reset();
+    slowest = std::max(slowest, instance.seconds);
+    report_.instances.push_back(std::move(instance));
+  }
+  // A candidate that is many times slower than the original need not be waited for.
+  constexpr double kPatience = 50;
+  constexpr std::chrono::milliseconds kLeastLimit{2000};
+  auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
+  settings_.trial.launch_limit = std::min(settings_.trial.launch_limit, std::max(kLeastLimit, patience));
+  return report_;
+}
+
+}  // namespace kernelift

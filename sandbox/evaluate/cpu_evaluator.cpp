@@ -1,0 +1,221 @@
+// See cpu_evaluator.h.
+#include "sandbox/evaluate/cpu_evaluator.h"
+
+#include <fstream>
+
+namespace kernelift {
+namespace {
+
+RunnerSettings runner_settings(const EvaluatorOptions& options) {
+  RunnerSettings settings;
+  settings.trial.threads = options.threads;
+  settings.trial.launch_limit = options.launch_limit;
+  settings.trial.cold = options.cold;
+  settings.race.most_rounds = options.most_rounds;
+  settings.tolerance = options.tolerance;
+  return settings;
+}
+
+TrialCode trial_code(const Candidate& candidate, const std::string& image) {
+  return {image, candidate.launches, candidate.scratch, candidate.values};
+}
+
+}  // namespace
+
+std::string cpu_device_label(unsigned threads) {
+  std::string model = "unknown processor", line;
+  std::ifstream info("/proc/cpuinfo");
+  while (std::getline(info, line))
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
+      model = line.substr(line.find(": ") + 2);
+      break;
+    }
+  unsigned cores = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
+  return "cpu: " + model + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+}
+
+Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
+                                                        const EvaluatorOptions& options) {
+  if (mep.instances.empty()) return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to measure; record the application and extract again");
+  std::unique_ptr<CpuEvaluator> evaluator(new CpuEvaluator);
+  evaluator->options_ = options;
+  evaluator->device_ = cpu_device_label(options.threads);
+  // The runner's nursery first: it is forked while this process is still small.
+  KERNELIFT_ASSIGN(evaluator->runners_, RunnerProcess::nursery(mep, folder, runner_settings(options)));
+  CompilePoolOptions pool;
+  pool.workers = options.compile_workers;
+  pool.time_limit = options.compile_limit;
+  KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
+  evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
+  evaluator->baseline_key_ = evaluator->code_key({}, evaluator->baseline_code_.image);
+  KERNELIFT_TRY(evaluator->restart_runner());
+  if (!evaluator->report_.pass())
+    return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + evaluator->report_.complaint());
+
+  evaluator->compilers_ = evaluator->baseline_.pool->workers();
+  for (unsigned i = 0; i < evaluator->baseline_.pool->workers(); ++i)
+    evaluator->threads_.emplace_back([self = evaluator.get()] { self->compile_jobs(); });
+  evaluator->threads_.emplace_back([self = evaluator.get()] { self->measure_jobs(); });
+  return std::unique_ptr<Evaluator>(std::move(evaluator));
+}
+
+CpuEvaluator::~CpuEvaluator() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  for (auto& thread : threads_) thread.join();
+}
+
+std::function<void(bool)> CpuEvaluator::quieting() {
+  return [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
+}
+
+Status CpuEvaluator::restart_runner() {
+  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, quieting(), report_));
+  return done();
+}
+
+int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
+
+std::future<Verdict> CpuEvaluator::submit(Candidate candidate) {
+  Job job;
+  job.candidate = std::move(candidate);
+  job.begun = std::chrono::steady_clock::now();
+  auto future = job.promise.get_future();
+  std::lock_guard lock(mutex_);
+  to_compile_.push_back(std::move(job));
+  changed_.notify_all();
+  return future;
+}
+
+void CpuEvaluator::finish(Job& job, Verdict verdict) const {
+  verdict.device = device_;
+  verdict.compile_seconds = job.compiled.seconds();
+  verdict.evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+  uint64_t code_bytes = 0;
+  for (auto& kernel : job.compiled.kernels) {
+    code_bytes += kernel.code_bytes;
+    verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
+  }
+  if (job.compiled.ok()) verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
+  job.promise.set_value(std::move(verdict));
+}
+
+void CpuEvaluator::compile_jobs() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return closing_ || !to_compile_.empty(); });
+      if (to_compile_.empty()) {
+        --compilers_;
+        changed_.notify_all();
+        return;
+      }
+      job = std::move(to_compile_.front());
+      to_compile_.pop_front();
+    }
+    job.compiled = baseline_.pool->compile(job.candidate.source, job.candidate.recipe);
+    if (!job.compiled.ok()) {
+      finish(job, rejected(job.compiled));
+      continue;
+    }
+    std::lock_guard lock(mutex_);
+    to_measure_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+}
+
+void CpuEvaluator::measure_jobs() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      // Jobs in flight at the end are answered too: a future must never be left broken.
+      changed_.wait(lock, [&] { return compilers_ == 0 || !to_measure_.empty(); });
+      if (to_measure_.empty()) return;
+      job = std::move(to_measure_.front());
+      to_measure_.pop_front();
+    }
+    finish(job, measure(job.candidate, job.compiled));
+  }
+}
+
+Verdict CpuEvaluator::rejected(const CompileReply& compiled) const {
+  Verdict verdict;
+  verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;
+  return verdict;
+}
+
+Hash CpuEvaluator::code_key(const Candidate& candidate, const std::string& image) const {
+  Candidate run;  // What is run, without how it came about.
+  run.launches = candidate.launches, run.scratch = candidate.scratch;
+  if (!candidate.launches.empty() || !candidate.scratch.empty()) run.values = candidate.values;
+  run.source = image;
+  return run.key();
+}
+
+Verdict CpuEvaluator::same_as_baseline() const {
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  verdict.detail = "the same code as the original";
+  for (auto& instance : report_.instances) {
+    if (instance.held_out) continue;
+    Timing timing;
+    timing.instance = instance.id, timing.weight = instance.weight, timing.cold = options_.cold;
+    timing.baseline_seconds = timing.seconds = instance.seconds;
+    verdict.timings.push_back(timing);
+  }
+  return verdict;
+}
+
+Verdict CpuEvaluator::measure(const Candidate& candidate, const CompileReply& compiled) {
+  Hash key = code_key(candidate, compiled.image);
+  std::lock_guard one_at_a_time(confirming_);
+  if (options_.share_measurements) {
+    if (key == baseline_key_) return same_as_baseline();
+    if (auto known = measured_.find(key); known != measured_.end()) return known->second;
+  }
+  if (!runner_ || !runner_->alive())
+    if (auto restarted = restart_runner(); !restarted.ok()) {
+      Verdict verdict;
+      verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = restarted.error().message;
+      return verdict;
+    }
+  Verdict verdict = runner_->evaluate(trial_code(candidate, compiled.image), false);
+  if (runner_->alive()) measured_[key] = verdict;
+  return verdict;
+}
+
+Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+  Job job;
+  job.candidate = candidate;
+  job.begun = std::chrono::steady_clock::now();
+  auto future = job.promise.get_future();
+  job.compiled = baseline_.pool->compile(candidate.source, candidate.recipe);
+  if (!job.compiled.ok()) {
+    finish(job, rejected(job.compiled));
+    return future.get();
+  }
+  std::lock_guard one_at_a_time(confirming_);
+  BaselineReport report;
+  auto fresh = RunnerProcess::start(*runners_, baseline_code_, quieting(), report);
+  Verdict verdict;
+  if (!fresh.ok() || !report.pass()) {
+    verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
+    verdict.detail = "the original no longer reproduces its capture: " + (fresh.ok() ? report.complaint() : fresh.error().message);
+  } else {
+    verdict = (*fresh)->evaluate(trial_code(candidate, job.compiled.image), true);
+  }
+  finish(job, std::move(verdict));
+  return future.get();
+}
+
+Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options) {
+  if (options.device == "cpu" || options.device == "auto") return CpuEvaluator::create(mep, folder, options);
+  return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu can");
+}
+
+}  // namespace kernelift

@@ -1,0 +1,63 @@
+// The CPU device's Evaluator. Candidates are compiled side by side on all cores; one after the other they take the only
+// measuring slot, during which the compile workers stand still. Equal code is measured once: candidates whose image and
+// launches are equal share a verdict, and what is equal to the original is its equal without being run.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/runner_process.h"
+
+namespace kernelift {
+
+class CpuEvaluator : public Evaluator {
+ public:
+  static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options);
+  ~CpuEvaluator() override;
+
+  std::future<Verdict> submit(Candidate candidate) override;
+  int parallelism() const override;
+  Verdict confirm(const Candidate& candidate) override;
+
+ private:
+  struct Job {
+    Candidate candidate;
+    std::promise<Verdict> promise;
+    CompileReply compiled;
+    std::chrono::steady_clock::time_point begun;
+  };
+  CpuEvaluator() = default;
+  void compile_jobs();
+  void measure_jobs();
+  Verdict measure(const Candidate& candidate, const CompileReply& compiled);
+  Verdict rejected(const CompileReply& compiled) const;
+  void finish(Job& job, Verdict verdict) const;
+  Hash code_key(const Candidate& candidate, const std::string& image) const;
+  Verdict same_as_baseline() const;
+  Status restart_runner();
+  std::function<void(bool)> quieting();
+
+  EvaluatorOptions options_;
+  std::string device_;
+  CompiledBaseline baseline_;
+  TrialCode baseline_code_;
+  Hash baseline_key_;
+  BaselineReport report_;
+  std::unique_ptr<Nursery> runners_;
+  std::unique_ptr<RunnerProcess> runner_;
+  std::map<Hash, Verdict> measured_;            ///< Touched by the measuring thread only.
+  std::mutex confirming_;                       ///< One measurement at a time, confirmations included.
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> to_compile_, to_measure_;
+  bool closing_ = false;
+  unsigned compilers_ = 0;                      ///< Compiling threads that are still at work.
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,59 @@
+// The sandbox's front door: an Evaluator for a MEP, and the replay of a MEP's original. See README.md for how a candidate
+// travels through the processes behind it.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/model/evaluator.h"
+#include "core/model/mep.h"
+#include "sandbox/evaluate/runner.h"
+
+namespace kernelift {
+
+struct EvaluatorOptions {
+  std::string device = "cpu";                        ///< cpu | auto (the best there is).
+  unsigned compile_workers = 0;                      ///< 0: one per core.
+  unsigned threads = 0;                              ///< Cores that a kernel may use; 0: all.
+  bool cold = false;                                 ///< Caches flushed before each timed launch.
+  std::chrono::milliseconds compile_limit{30'000};
+  std::chrono::milliseconds launch_limit{10'000};
+  int most_rounds = 60;                              ///< Pairs of samples, original and candidate.
+  std::optional<Tolerance> tolerance;                ///< The user's; wins over the MEP's and the derived one.
+  bool share_measurements = true;                    ///< Candidates of equal image and launches are measured once.
+};
+
+/// Compiles and calibrates the original first: an Error says why it cannot be tuned (exit No if it does not reproduce
+/// its capture).
+Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options);
+
+struct ReplayOptions {
+  std::string device = "cpu";
+  bool warm = true, cold = true;                     ///< Which cache modes are timed.
+  unsigned threads = 0;
+  std::optional<Tolerance> tolerance;
+  std::chrono::milliseconds launch_limit{60'000};
+};
+
+struct ReplayReport {
+  std::string kernel, device;
+  std::optional<BaselineReport> warm, cold;
+  bool pass() const;
+  /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.
+  std::string text() const;
+  Json json() const;
+};
+
+/// How far an instance's replayed duration is from the recorded one: 0.2 is 20 % slower. nullopt: none was recorded.
+std::optional<double> in_vivo_deviation(const InstanceReport& instance);
+inline constexpr double kInVivoGate = 0.15;
+
+/// An Error means that it could not be replayed at all; a mismatch is in the report.
+Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options);
+
+/// "cpu: Intel(R) Xeon(R) Processor, 2 cores": every CPU timing is labelled with it.
+std::string cpu_device_label(unsigned threads = 0);
+
+}  // namespace kernelift

@@ -1,0 +1,101 @@
+// Replay of the original: does it leave what the application got, and does it take as long as it took there? See evaluate.h.
+#include <cmath>
+#include <cstdio>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/runner_process.h"
+#include "sandbox/evaluate/baseline.h"
+
+namespace kernelift {
+namespace {
+
+std::string line(const char* format, auto... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options, bool cold,
+                               const TrialCode& code) {
+  RunnerSettings settings;
+  settings.trial.threads = options.threads;
+  settings.trial.launch_limit = options.launch_limit;
+  settings.trial.cold = cold;
+  settings.tolerance = options.tolerance;
+  KERNELIFT_ASSIGN(auto nursery, RunnerProcess::nursery(mep, folder, settings));
+  BaselineReport report;
+  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, [](bool) {}, report));
+  return report;
+}
+
+}  // namespace
+
+std::optional<double> in_vivo_deviation(const InstanceReport& instance) {
+  if (instance.recorded_seconds <= 0 || instance.seconds <= 0) return std::nullopt;
+  return instance.seconds / instance.recorded_seconds - 1;
+}
+
+Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options) {
+  if (options.device != "cpu" && options.device != "auto")
+    return refused("a MEP cannot be replayed on '" + options.device + "' yet; --device cpu can");
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  if (mep.instances.empty())
+    return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
+  CompilePoolOptions pool;
+  pool.workers = 1;
+  KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
+  TrialCode code;
+  code.image = baseline.reply.image;
+  baseline.pool.reset();  // Nothing else runs while the kernel is timed.
+  ReplayReport report;
+  report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
+  report.device = cpu_device_label(options.threads);
+  if (options.warm || !options.cold) {
+    KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code));
+  }
+  // A replay that is wrong is not worth timing again.
+  if (options.cold && (!report.warm || report.warm->pass())) {
+    KERNELIFT_ASSIGN(report.cold, measure(mep, folder, options, true, code));
+  }
+  return report;
+}
+
+bool ReplayReport::pass() const { return (!warm || warm->pass()) && (!cold || cold->pass()); }
+
+std::string ReplayReport::text() const {
+  std::string text = kernel + " on " + device + "\n";
+  const BaselineReport& first = warm ? *warm : *cold;
+  for (size_t i = 0; i < first.instances.size(); ++i) {
+    const InstanceReport& instance = first.instances[i];
+    text += "instance " + instance.id + (instance.held_out ? " (held out)" : "") + "\n";
+    if (!instance.failure.empty()) text += "  FAIL  " + instance.failure + "\n";
+    for (auto& buffer : instance.buffers)
+      text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(), (unsigned long long)buffer.bytes,
+                   buffer.changed ? "" : ", not changed") +
+              (buffer.pass ? "" : ": " + buffer.detail) + "\n";
+    for (auto* mode : {&warm, &cold}) {
+      if (!*mode || !(**mode).instances[i].pass || !instance.pass) continue;
+      const InstanceReport& timed = (**mode).instances[i];
+      text += line("  %s caches: %.3f us, spread %.1f %%", mode == &warm ? "warm" : "cold", timed.seconds * 1e6, timed.spread * 100);
+      if (auto deviation = in_vivo_deviation(timed))
+        text += line("; in the application %.3f us: %s (%+.0f %%)", timed.recorded_seconds * 1e6,
+                     std::fabs(*deviation) <= kInVivoGate ? "reproduced" : "NOT reproduced within 15 %", *deviation * 100);
+      text += "\n";
+    }
+  }
+  return text + (pass() ? "PASS\n" : "FAIL\n");
+}
+
+Json ReplayReport::json() const {
+  Json document{{"kernel", kernel}, {"device", device}, {"pass", pass()}};
+  for (auto* mode : {&warm, &cold}) {
+    if (!*mode) continue;
+    Json report = to_json(**mode);
+    for (size_t i = 0; i < report["instances"].size(); ++i)
+      if (auto deviation = in_vivo_deviation((**mode).instances[i])) report["instances"][i]["in_vivo_deviation"] = *deviation;
+    document[mode == &warm ? "warm" : "cold"] = std::move(report);
+  }
+  return document;
+}
+
+}  // namespace kernelift
