@@ -49,7 +49,7 @@ class Application : public ::testing::Test {
     Mep& mep = request.mep;
     mep.kernel_key = "sleepy(float*)", mep.kernel_name = "sleepy", mep.kernel_id = "1234abcd";
     mep.unit = "src/k.cu", mep.app_root = root.string();
-    mep.origins = {{}};
+    mep.origins.assign(1, {});
     request.original = "// extracted\n";
     std::string text = read("src/k.cu");
     auto lines = split_lines(text);

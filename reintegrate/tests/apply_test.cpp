@@ -170,6 +170,22 @@ TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
   EXPECT_TRUE(must_apply().kept());
 }
 
+TEST_F(ApplyTest, TimesTheRightLibraryBehindAnAbsoluteRunPath) {
+  write("src/k.cu", "#include <unistd.h>\nvoid kernel(void) {\n  usleep(60000);\n}\n");
+  write("src/main.c", "void kernel(void);\nint main(void) { kernel(); return 0; }\n");
+  write("Makefile", "app: src/main.c lib/libk.so\n\tcc $< -o $@ -Llib -lk -Wl,-rpath,$(CURDIR)/lib\n"
+                    "lib/libk.so: lib/k.o\n\tcc -shared $< -o $@\n"
+                    "lib/k.o: src/k.cu\n\t@mkdir -p lib\n\tcc -x c -fPIC -c $< -o $@\n");
+  slice();
+  candidate("60000", "5000");
+  request.build = "make -s";
+  request.run = "./app";
+  request.check = "./app";
+  ApplyReport report = must_apply();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(shell("make -q app; echo $?"), "0\n");  // What is kept is up to date for make.
+}
+
 TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFileMeanwhile) {
   faster();
   request.check = "! grep -q 0.01 src/k.cu || echo '// mine' >> src/k.cu";
