@@ -1,0 +1,75 @@
+// What lowered code and its executor share while a block runs: the layout of a thread and a block, and the table of
+// services. image_abi.h names these opaquely; only the compiler (lower/, schedule/) and the executor look inside.
+// Field order is load-bearing: lower/context_layout.h repeats it for LLVM, and a test compares the two.
+#pragma once
+#include <stdint.h>
+
+#include "sandbox/device/cpu/image_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A device thread. Every lowered device function takes a pointer to its thread as its first, hidden parameter.
+typedef struct kl_thread {
+  struct kl_block* block;
+  uint32_t tid_x, tid_y, tid_z;
+  uint32_t linear;  ///< tid_x + ntid_x * (tid_y + ntid_y * tid_z)
+} kl_thread;
+
+typedef struct kl_block {
+  const kl_launch* launch;
+  uint32_t ctaid_x, ctaid_y, ctaid_z;
+  uint32_t ntid_x, ntid_y, ntid_z;
+  uint32_t nctaid_x, nctaid_y, nctaid_z;
+  uint32_t processor;     ///< What %smid answers: the worker that runs the block.
+  char* shared;           ///< Static shared variables, at offsets the compiler chose.
+  char* dynamic_shared;   ///< extern __shared__.
+  char* frame;            ///< kl_kernel::frame_bytes * frame_stride bytes: what threads keep across barriers.
+  uint64_t frame_stride;  ///< Threads of a block rounded up to KL_FRAME_ROUND.
+  kl_thread* current;     ///< FIBER: the thread that `run` is called for.
+} kl_block;
+
+enum { KL_FRAME_ROUND = 64, KL_SHARED_ALIGN = 128, KL_WARP_SIZE = 32, KL_NAMED_BARRIERS = 16 };
+
+enum kl_barrier_op { KL_BARRIER_SYNC, KL_BARRIER_COUNT, KL_BARRIER_AND, KL_BARRIER_OR };
+
+enum kl_warp_op {
+  KL_WARP_SYNC, KL_WARP_SHFL_IDX, KL_WARP_SHFL_UP, KL_WARP_SHFL_DOWN, KL_WARP_SHFL_BFLY,
+  KL_WARP_VOTE_ALL, KL_WARP_VOTE_ANY, KL_WARP_VOTE_UNI, KL_WARP_BALLOT, KL_WARP_MATCH_ANY, KL_WARP_MATCH_ALL,
+  KL_WARP_ADD, KL_WARP_AND, KL_WARP_OR, KL_WARP_XOR, KL_WARP_MIN, KL_WARP_MAX, KL_WARP_UMIN, KL_WARP_UMAX,
+  KL_WARP_ELECT,
+};
+
+/// Calls from lowered code into its executor, in the order of lower/services.cpp's table.
+struct kl_services {
+  int32_t (*print)(kl_block*, const char* format, const void* arguments);
+  /// Does not return to the caller: the block is abandoned, the launch ends with LaunchFault::Assert.
+  void (*assert_fail)(kl_block*, uint32_t linear, const char* message, const char* file, uint32_t line,
+                      const char* function);
+  void (*trap)(kl_block*, uint32_t linear);
+  /// CUT: threads of the block arrived at different barriers. Does not return.
+  void (*divergent)(kl_block*, const char* sites);
+  void* (*allocate)(uint64_t bytes);
+  void (*release)(void*);
+  uint64_t (*global_timer)(void);
+  /// Fibers only from here on.
+  void (*nanosleep)(kl_thread*, uint32_t nanoseconds);
+  /// `count` 0: all threads of the block. `site` tells textual barriers apart; 0: any.
+  uint32_t (*barrier)(kl_thread*, uint32_t id, uint32_t count, uint32_t op, uint32_t predicate, uint32_t site);
+  void (*arrive)(kl_thread*, uint32_t id, uint32_t count);
+  /// Exchanges `value` among the lanes of `mask`; see warp_exchange.h for operands. Bit 32 of the answer is a
+  /// predicate where the operation has one.
+  uint64_t (*warp)(kl_thread*, uint32_t op, uint32_t mask, uint64_t value, uint64_t operand);
+  /// The lanes that reached this site together, the caller's among them.
+  uint32_t (*active_mask)(kl_thread*, uint32_t site);
+  /// Waits until every lane of the warp is at such a point or blocked, then lets the lowest site go first.
+  void (*lockstep)(kl_thread*, uint32_t site);
+  void (*yield)(kl_thread*);
+  void (*grid_sync)(kl_thread*);
+  void (*exit_thread)(kl_thread*);  ///< Ends the calling thread from anywhere. Does not return.
+};
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,93 @@
+// The services behind kl_services: thin adapters from the C table to the launch and to fibers.
+#include <time.h>
+
+#include <cstdlib>
+
+#include "sandbox/device/cpu/executor/device_printf.h"
+#include "sandbox/device/cpu/executor/fiber_block.h"
+
+namespace kernelift::cpu {
+
+std::string describe_thread(const kl_block& block, uint32_t linear) {
+  auto triple = [](uint32_t x, uint32_t y, uint32_t z) {
+    return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
+  };
+  const uint32_t x = linear % block.ntid_x, y = linear / block.ntid_x % block.ntid_y, z = linear / block.ntid_x / block.ntid_y;
+  return "block " + triple(block.ctaid_x, block.ctaid_y, block.ctaid_z) + " thread " + triple(x, y, z);
+}
+
+namespace {
+
+LaunchState& launch_of(kl_block* block) { return *BlockState::of(block).state; }
+
+int32_t print(kl_block* block, const char* format, const void* arguments) {
+  LaunchState& state = launch_of(block);
+  const FormattedText text = format_device_printf(format, arguments);
+  std::lock_guard lock(state.print_mutex);
+  if (state.options.print) state.options.print(text.text);
+  else fwrite(text.text.data(), 1, text.text.size(), stdout);
+  return text.arguments;
+}
+
+void assert_fail(kl_block* block, uint32_t linear, const char* message, const char* file, uint32_t line, const char* function) {
+  auto text = [](const char* string) { return std::string(string ? string : "?"); };
+  launch_of(block).fail(LaunchFault::Assert, text(file) + ":" + std::to_string(line) + ": " + text(function) + ": " +
+                                                 describe_thread(*block, linear) + " Assertion `" + text(message) + "` failed.");
+  abandon_block(block);
+}
+
+void trap(kl_block* block, uint32_t linear) {
+  launch_of(block).fail(LaunchFault::Trap, "trap in " + describe_thread(*block, linear));
+  abandon_block(block);
+}
+
+void divergent(kl_block* block, const char* sites) {
+  launch_of(block).fail(LaunchFault::DivergentBarrier,
+                        std::string("threads of one block wait at different __syncthreads() (") + sites + "), " + describe_thread(*block, 0));
+  abandon_block(block);
+}
+
+void* allocate(uint64_t bytes) { return malloc(bytes); }
+void release(void* memory) { free(memory); }
+
+uint64_t global_timer() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+}
+
+FiberBlock* fibers_of(kl_thread* thread) { return BlockState::of(thread->block).fibers; }
+
+/// In a loop over threads there is nobody to wait for; time passes all the same.
+void nanosleep(kl_thread* thread, uint32_t) {
+  if (FiberBlock* fibers = fibers_of(thread)) fibers->yield(FiberBlock::fiber_of(thread));
+}
+uint32_t barrier(kl_thread* thread, uint32_t id, uint32_t count, uint32_t op, uint32_t predicate, uint32_t site) {
+  return FiberBlock::of(thread).barrier(FiberBlock::fiber_of(thread), id, count, op, predicate != 0, site);
+}
+void arrive(kl_thread* thread, uint32_t id, uint32_t count) {
+  FiberBlock::of(thread).arrive(FiberBlock::fiber_of(thread), id, count);
+}
+uint64_t warp(kl_thread* thread, uint32_t op, uint32_t mask, uint64_t value, uint64_t operand) {
+  return FiberBlock::of(thread).warp_operation(FiberBlock::fiber_of(thread), op, mask, value, operand);
+}
+uint32_t active_mask(kl_thread* thread, uint32_t site) {
+  return FiberBlock::of(thread).lockstep(FiberBlock::fiber_of(thread), site);
+}
+void lockstep(kl_thread* thread, uint32_t site) { FiberBlock::of(thread).lockstep(FiberBlock::fiber_of(thread), site); }
+/// A loop that may spin can sit in a function that a barrier-free kernel also calls; there it has nobody to yield to.
+void yield(kl_thread* thread) {
+  if (FiberBlock* fibers = fibers_of(thread)) fibers->yield(FiberBlock::fiber_of(thread));
+}
+void grid_sync(kl_thread* thread) { FiberBlock::of(thread).grid_sync(FiberBlock::fiber_of(thread)); }
+void exit_thread(kl_thread* thread) { FiberBlock::of(thread).exit(FiberBlock::fiber_of(thread)); }
+
+}  // namespace
+
+const kl_services& services() {
+  static const kl_services kTable = {print,   assert_fail, trap,   divergent, allocate,    release,  global_timer, nanosleep,
+                                     barrier, arrive,      warp,   active_mask, lockstep, yield,    grid_sync,    exit_thread};
+  return kTable;
+}
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,52 @@
+// What lower() knows about a module of device code while the passes work on it: its kernels with their packed
+// parameters, its variables, and where shared variables lie in a block's arena.
+#pragma once
+#include <optional>
+
+#include "cmake/llvm_headers.h"
+#include "core/base/result.h"
+
+namespace kernelift::cpu {
+
+struct KernelParameter {
+  uint64_t offset = 0, size = 0;
+  llvm::Type* type = nullptr;   ///< Of the value, or of the struct that a byval pointer points to.
+  bool by_value = false;
+};
+
+struct Kernel {
+  std::string name;
+  llvm::Function* body = nullptr;   ///< One thread: (thread, parameters…).
+  llvm::Function* run = nullptr;    ///< What the image exports; set by schedule/.
+  std::vector<KernelParameter> parameters;
+  uint64_t parameter_bytes = 0, static_shared_bytes = 0, frame_bytes = 0, stack_bytes = 0;
+  uint32_t max_threads = 0, mode = 0, flags = 0;
+  std::string mode_reason;
+};
+
+struct Variable {
+  llvm::GlobalVariable* global = nullptr;
+  std::string name;
+  bool constant = false, managed = false;
+};
+
+struct DeviceModule {
+  std::unique_ptr<llvm::Module> module;
+  std::vector<Kernel> kernels;
+  std::vector<Variable> variables;
+
+  /// The hidden first parameter of a device function.
+  static llvm::Value* thread_of(llvm::Function& function) { return function.getArg(0); }
+};
+
+/// "kernel.cu:12" of an instruction, or the function's demangled name where there is no line.
+std::string place_of(const llvm::Instruction& instruction);
+std::string readable_name(llvm::StringRef mangled);
+
+/// Lists kernels and variables, drops what no kernel reaches, and refuses what is external to the module.
+Result<DeviceModule> read_device_module(std::unique_ptr<llvm::Module> module);
+
+/// Is this external function one that lowering itself provides (libdevice, vprintf, malloc…)?
+bool is_provided_function(llvm::StringRef name);
+
+}  // namespace kernelift::cpu

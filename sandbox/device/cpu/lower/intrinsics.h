@@ -1,0 +1,23 @@
+// Gives every NVVM intrinsic and CUDA runtime builtin of the module its meaning on the host.
+#pragma once
+#include "sandbox/device/cpu/lower/device_module.h"
+
+namespace kernelift::cpu {
+
+/// Refuses, by name and place, what has no meaning here. What is plain arithmetic becomes calls of the device library.
+Status lower_intrinsics(DeviceModule& device);
+
+/// Values of special registers, read once at a function's entry.
+class SpecialRegisters {
+ public:
+  explicit SpecialRegisters(llvm::Function& function) : function_(function) {}
+  /// `name` as in PTX without the %: "tid.x", "laneid", "lanemask_lt". nullptr if unknown.
+  llvm::Value* read(llvm::StringRef name, llvm::IRBuilderBase& at);
+
+ private:
+  llvm::Value* entry_value(llvm::StringRef name, llvm::IRBuilderBase& builder);
+  llvm::Function& function_;
+  std::map<std::string, llvm::Value*> known_;
+};
+
+}  // namespace kernelift::cpu

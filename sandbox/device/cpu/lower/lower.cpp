@@ -1,0 +1,76 @@
+// lower() is this list of passes, in this order. Each is a function of its own on the DeviceModule; a later pass that
+// instruments memory accesses and barriers goes between prepare() and choose_modes(), where the code is simple, all
+// accesses are plain loads and stores, and barriers are still calls by name.
+#include "sandbox/device/cpu/lower.h"
+
+#include <llvm/IR/Verifier.h>
+
+#include "sandbox/device/cpu/lower/device_library.h"
+#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/emit.h"
+#include "sandbox/device/cpu/lower/image_tables.h"
+#include "sandbox/device/cpu/lower/intrinsics.h"
+#include "sandbox/device/cpu/lower/prepare.h"
+#include "sandbox/device/cpu/lower/ptx_assembly.h"
+#include "sandbox/device/cpu/lower/retarget.h"
+#include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/image_abi.h"
+#include "sandbox/device/cpu/schedule/modes.h"
+#include "sandbox/device/cpu/schedule/thread_loops.h"
+
+namespace kernelift::cpu {
+
+using namespace llvm;
+
+namespace {
+
+void give_host_attributes(Module& module, TargetMachine& machine) {
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("frame-pointer", "none");
+    function.addFnAttr(Attribute::NoUnwind);
+    function.setUWTableKind(UWTableKind::None);
+  }
+}
+
+void schedule_kernels(DeviceModule& device) {
+  for (Kernel& kernel : device.kernels) {
+    if (kernel.mode == KL_MODE_FIBER) build_fiber_entry(kernel);
+    else build_thread_loops(kernel, cut_kernel(kernel));
+  }
+  for (Kernel& kernel : device.kernels)
+    if (kernel.body->use_empty()) kernel.body->eraseFromParent(), kernel.body = nullptr;
+}
+
+const char* mode_name(uint32_t mode) { return mode == KL_MODE_LOOP ? "loop" : mode == KL_MODE_CUT ? "cut" : "fiber"; }
+
+}  // namespace
+
+Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions& options) {
+  KERNELIFT_ASSIGN(auto machine, host_machine(options.cpu, options.host_level));
+  KERNELIFT_ASSIGN(DeviceModule device, read_device_module(std::move(device_ir)));
+  KERNELIFT_TRY(place_shared_variables(device));
+  KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
+  KERNELIFT_TRY(lower_assembly(device));
+  KERNELIFT_TRY(lower_intrinsics(device));
+  KERNELIFT_TRY(link_device_library(*device.module));
+  give_host_attributes(*device.module, *machine);
+  prepare(device, *machine);
+  KERNELIFT_TRY(choose_modes(device, options.force_fibers));
+  schedule_kernels(device);
+  lower_services(*device.module);
+  add_image_tables(device);
+  give_host_attributes(*device.module, *machine);
+  optimize_for_host(*device.module, *machine, options.host_level, options.vectorize);
+
+  LoweredImage image;
+  std::map<std::string, uint64_t> sizes;
+  KERNELIFT_ASSIGN(image.elf, emit_shared_object(*device.module, *machine, sizes));
+  for (const Kernel& kernel : device.kernels)
+    image.kernels.push_back({kernel.name, mode_name(kernel.mode), kernel.mode_reason, sizes["kl.run." + kernel.name]});
+  return image;
+}
+
+}  // namespace kernelift::cpu

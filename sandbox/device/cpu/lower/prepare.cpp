@@ -1,0 +1,101 @@
+// Both optimisation pipelines, built from LLVM's own. The first must not vectorise or unroll by the host's taste: it
+// only brings the code into simple form. Code that already went through a pipeline of its own (compiler-tier
+// candidates) is changed little by it.
+#include "sandbox/device/cpu/lower/prepare.h"
+
+#include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+
+#include <set>
+
+namespace kernelift::cpu {
+
+using namespace llvm;
+
+namespace {
+
+class Pipeline {
+ public:
+  Pipeline(TargetMachine& machine, PipelineTuningOptions tuning) : builder_(&machine, tuning) {
+    // glibc's vector mathematics: loops over exp, sin and friends vectorise.
+    library_ = std::make_unique<TargetLibraryInfoImpl>(machine.getTargetTriple(), VectorLibrary::LIBMVEC);
+    functions_.registerPass([&] { return TargetLibraryAnalysis(*library_); });
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(sccs_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, sccs_, modules_);
+  }
+  PassBuilder& builder() { return builder_; }
+  void run(ModulePassManager passes, Module& module) { passes.run(module, modules_); }
+
+ private:
+  std::unique_ptr<TargetLibraryInfoImpl> library_;
+  PassBuilder builder_;
+  LoopAnalysisManager loops_;
+  FunctionAnalysisManager functions_;
+  CGSCCAnalysisManager sccs_;
+  ModuleAnalysisManager modules_;
+};
+
+bool is_synchronising(const Function& function) {
+  const StringRef name = function.getName();
+  return name.starts_with("kl.") && function.isDeclaration() && function.hasFnAttribute(Attribute::Convergent);
+}
+
+/// Functions that wait for other threads somewhere below them are inlined whatever they cost: a barrier in the kernel
+/// itself can be cut, a barrier in a callee needs fibers. Recursive ones stay.
+void force_inlining_of_waits(Module& module) {
+  CallGraph graph(module);
+  std::set<Function*> waits;
+  for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
+    bool waiting = false;
+    for (CallGraphNode* node : *scc)
+      for (auto& [site, callee] : *node)
+        if (Function* function = callee->getFunction()) waiting |= is_synchronising(*function) || waits.contains(function);
+    if (!waiting) continue;
+    for (CallGraphNode* node : *scc)
+      if (Function* function = node->getFunction(); function && !function->isDeclaration()) {
+        waits.insert(function);
+        if (scc.hasCycle()) continue;
+        function->removeFnAttr(Attribute::NoInline);
+        function->addFnAttr(Attribute::AlwaysInline);
+      }
+  }
+}
+
+constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code size there, and here they block vectors.
+
+}  // namespace
+
+void prepare(DeviceModule& device, TargetMachine& machine) {
+  Module& module = *device.module;
+  force_inlining_of_waits(module);
+  for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::ExternalLinkage);
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
+  tuning.InlinerThreshold = kInlineThreshold;
+  Pipeline pipeline(machine, tuning);
+  ModulePassManager passes;
+  passes.addPass(AlwaysInlinerPass());
+  passes.addPass(pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
+  passes.addPass(GlobalDCEPass());
+  pipeline.run(std::move(passes), module);
+  for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::InternalLinkage);
+}
+
+void optimize_for_host(Module& module, TargetMachine& machine, int level, bool vectorize) {
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = vectorize;
+  tuning.InlinerThreshold = kInlineThreshold;
+  Pipeline pipeline(machine, tuning);
+  const OptimizationLevel levels[] = {OptimizationLevel::O1, OptimizationLevel::O1, OptimizationLevel::O2, OptimizationLevel::O3};
+  pipeline.run(pipeline.builder().buildPerModuleDefaultPipeline(levels[std::clamp(level, 0, 3)]), module);
+}
+
+}  // namespace kernelift::cpu

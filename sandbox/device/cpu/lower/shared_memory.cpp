@@ -1,0 +1,122 @@
+// Shared variables become addresses in the block's arena. Offsets are fixed per variable, since functions that are not
+// inlined must find them without knowing which kernel called; each kernel is charged only for what it can reach. So
+// offsets are coloured: variables that some kernel reaches together never overlap, others may.
+//
+//   kernel a uses t1[32K], kernel b uses t2[32K]  →  both at offset 0, each kernel needs 32K (and not 64K)
+//
+// The addresses themselves are written as shared.offset(i64) marker calls here, and become loads of the block's arena
+// pointer once functions have their hidden thread parameter (retarget.cpp).
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/ReplaceConstant.h>
+
+#include <set>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/retarget.h"
+
+namespace kernelift::cpu {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kSharedSpace = 3;
+
+/// Functions that may run when `root` does: direct callees, and every address-taken function if any call is indirect.
+std::set<Function*> reachable_from(Function* root, const std::vector<Function*>& address_taken) {
+  std::set<Function*> seen = {root};
+  std::vector<Function*> work = {root};
+  auto visit = [&](Function* function) {
+    if (!function->isDeclaration() && seen.insert(function).second) work.push_back(function);
+  };
+  while (!work.empty()) {
+    Function* function = work.back();
+    work.pop_back();
+    for (Instruction& instruction : instructions(*function)) {
+      auto* call = dyn_cast<CallBase>(&instruction);
+      if (!call || call->isInlineAsm()) continue;
+      if (auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts())) visit(callee);
+      else for (Function* taken : address_taken) visit(taken);
+    }
+  }
+  return seen;
+}
+
+struct Placement {
+  uint64_t offset, size;
+};
+
+bool is_dynamic(const GlobalVariable& global) { return global.isDeclaration(); }
+
+}  // namespace
+
+Status place_shared_variables(DeviceModule& device) {
+  Module& module = *device.module;
+  const DataLayout& layout = module.getDataLayout();
+  std::vector<GlobalVariable*> shared;
+  for (GlobalVariable& global : module.globals())
+    if (global.getAddressSpace() == kSharedSpace) shared.push_back(&global);
+  if (shared.empty()) return done();
+
+  SmallVector<Constant*, 8> constants(shared.begin(), shared.end());
+  convertUsersOfConstantsToInstructions(constants);
+  std::vector<Function*> address_taken;
+  for (Function& function : module)
+    if (!function.isDeclaration() && function.hasAddressTaken()) address_taken.push_back(&function);
+  std::vector<std::set<Function*>> reach;
+  for (Kernel& kernel : device.kernels) reach.push_back(reachable_from(kernel.body, address_taken));
+
+  std::map<GlobalVariable*, std::set<size_t>> kernels_of;
+  for (GlobalVariable* global : shared)
+    for (User* user : global->users()) {
+      auto* instruction = dyn_cast<Instruction>(user);
+      if (!instruction)
+        return refused("the address of __shared__ variable " + readable_name(global->getName()) +
+                       " in another variable's initialiser");
+      for (size_t k = 0; k < reach.size(); ++k)
+        if (reach[k].contains(instruction->getFunction())) kernels_of[global].insert(k);
+    }
+
+  std::map<GlobalVariable*, Placement> placed;
+  for (GlobalVariable* global : shared) {
+    if (is_dynamic(*global)) continue;
+    const uint64_t size = layout.getTypeAllocSize(global->getValueType()).getFixedValue();
+    const Align align = std::max(global->getAlign().valueOrOne(), layout.getABITypeAlign(global->getValueType()));
+    uint64_t offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (auto& [other, at] : placed) {
+        bool together = false;
+        for (size_t k : kernels_of[global]) together |= kernels_of[other].contains(k);
+        if (!together || offset >= at.offset + at.size || at.offset >= offset + size) continue;
+        offset = alignTo(at.offset + at.size, align);
+        moved = true;
+      }
+    }
+    placed[global] = {offset, size};
+    for (size_t k : kernels_of[global])
+      device.kernels[k].static_shared_bytes = std::max(device.kernels[k].static_shared_bytes, offset + size);
+  }
+
+  Type* pointer = PointerType::get(module.getContext(), kSharedSpace);
+  Type* i64 = Type::getInt64Ty(module.getContext());
+  FunctionCallee at_offset = module.getOrInsertFunction("shared.offset", pointer, i64);
+  FunctionCallee dynamic = module.getOrInsertFunction("shared.dynamic", pointer);
+  for (GlobalVariable* global : shared) {
+    std::map<Function*, Instruction*> address;  // One per function, at its entry.
+    for (Use& use : make_early_inc_range(global->uses())) {
+      Function* function = cast<Instruction>(use.getUser())->getFunction();
+      Instruction*& value = address[function];
+      if (!value) {
+        IRBuilder<> builder(&function->getEntryBlock(), function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+        value = is_dynamic(*global) ? builder.CreateCall(dynamic)
+                                    : builder.CreateCall(at_offset, {builder.getInt64(placed[global].offset)});
+      }
+      use.set(value);
+    }
+    global->eraseFromParent();
+  }
+  return done();
+}
+
+}  // namespace kernelift::cpu

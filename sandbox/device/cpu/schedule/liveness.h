@@ -1,0 +1,16 @@
+// Which values of a function are needed at the start of given blocks.
+#pragma once
+#include "cmake/llvm_headers.h"
+
+namespace kernelift::cpu {
+
+/// For each of `starts`, the instructions (allocas excepted) whose value is defined before it and used after it,
+/// in function order, so that two runs lay frames out alike.
+std::map<const llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 8>> live_values_at(
+    llvm::Function& function, const llvm::SmallPtrSetImpl<llvm::BasicBlock*>& starts);
+
+/// Instructions to compute `value` again from parameters and the context, in order, or empty if that is not cheap
+/// (or not the same value any more).
+llvm::SmallVector<llvm::Instruction*, 8> recomputation_of(llvm::Instruction* value);
+
+}  // namespace kernelift::cpu

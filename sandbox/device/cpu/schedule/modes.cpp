@@ -1,0 +1,198 @@
+// A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers that sit in
+// the kernel itself; anything else runs on fibers. Volatile accesses to shared memory are the old way of talking within
+// a warp without synchronising: they are given switch points that keep the warp's lanes together, access by access.
+#include "sandbox/device/cpu/schedule/modes.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+
+#include <set>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/context_layout.h"
+#include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/schedule/regions.h"
+#include "sandbox/device/cpu/schedule/spin_loops.h"
+
+namespace kernelift::cpu {
+
+using namespace llvm;
+
+namespace {
+
+/// What a function does itself (callees apart).
+struct Facts {
+  std::string warp, other_wait, spin, volatile_shared, exit, grid, barrier;
+  unsigned barriers = 0;
+  bool plain_barriers = true;   ///< All are __syncthreads forms: barrier 0, all threads.
+  bool variable_arrays = false;
+  std::set<Function*> callees;
+  bool indirect = false;
+};
+
+bool is_constant(const Value* value, uint64_t expected) {
+  const auto* constant = dyn_cast<ConstantInt>(value);
+  return constant && constant->getZExtValue() == expected;
+}
+
+/// May this pointer lead to shared memory? Parameters, variables and local arrays do not.
+bool may_be_shared(const Value* pointer, bool is_kernel) {
+  SmallVector<const Value*, 4> objects;
+  getUnderlyingObjects(pointer, objects);
+  for (const Value* object : objects) {
+    if (isa<GlobalValue>(object) || isa<AllocaInst>(object)) continue;
+    if (isa<Argument>(object) && is_kernel) continue;
+    if (const auto* load = dyn_cast<LoadInst>(object); load && !load->hasMetadata(LLVMContext::MD_invariant_load)) continue;
+    return true;
+  }
+  return false;
+}
+
+Facts read_facts(Function& function, bool is_kernel) {
+  Facts facts;
+  for (Instruction& instruction : instructions(function)) {
+    const std::string place = place_of(instruction);
+    if (auto* local = dyn_cast<AllocaInst>(&instruction)) facts.variable_arrays |= !local->isStaticAlloca();
+    if (instruction.isVolatile())
+      if (const Value* pointer = getLoadStorePointerOperand(&instruction); pointer && may_be_shared(pointer, is_kernel))
+        facts.volatile_shared = place;
+    auto* call = dyn_cast<CallInst>(&instruction);
+    if (!call || call->isInlineAsm()) continue;
+    Function* callee = call->getCalledFunction();
+    if (!callee) {
+      facts.indirect = true;
+    } else if (!callee->isDeclaration()) {
+      facts.callees.insert(callee);
+    } else if (is_service(*call, Service::barrier)) {
+      ++facts.barriers;
+      facts.barrier = place;
+      if (!is_constant(call->getArgOperand(1), 0) || !is_constant(call->getArgOperand(2), 0)) {
+        facts.plain_barriers = false;
+        facts.other_wait = "a named barrier at " + place;
+      }
+    } else if (is_service(*call, Service::warp) || is_service(*call, Service::active_mask)) {
+      facts.warp = place;
+    } else if (is_service(*call, Service::arrive)) {
+      facts.other_wait = "a named barrier at " + place;
+    } else if (is_service(*call, Service::grid_sync)) {
+      facts.grid = place;
+    } else if (is_service(*call, Service::exit_thread)) {
+      facts.exit = place;
+    }
+  }
+  return facts;
+}
+
+class ModeChooser {
+ public:
+  ModeChooser(DeviceModule& device, bool force_fibers) : device_(device), force_fibers_(force_fibers) {}
+
+  void run() {
+    for (Kernel& kernel : device_.kernels) bodies_.insert(kernel.body);
+    for (Function& function : *device_.module) {
+      if (function.isDeclaration()) continue;
+      facts_[&function] = read_facts(function, bodies_.contains(&function));
+      if (function.hasAddressTaken()) address_taken_.push_back(&function);
+      number_barriers(function);
+    }
+    for (Function& function : *device_.module)
+      if (!function.isDeclaration())
+        if (Instruction* wait = yield_in_spin_loops(function)) facts_[&function].spin = place_of(*wait);
+    for (Kernel& kernel : device_.kernels) choose(kernel);
+    for (auto& [function, facts] : facts_) number_lockstep_points(*function, in_lockstep_.contains(function));
+  }
+
+ private:
+  void number_barriers(Function& function) {
+    for (Instruction& instruction : instructions(function))
+      if (is_service(instruction, Service::barrier)) {
+        auto* call = cast<CallInst>(&instruction);
+        const bool plain = is_constant(call->getArgOperand(1), 0) && is_constant(call->getArgOperand(2), 0);
+        call->setArgOperand(5, ConstantInt::get(call->getArgOperand(5)->getType(), plain ? ++sites_ : 0));
+      }
+  }
+
+  std::set<Function*> reached_by(Function* root) {
+    std::set<Function*> seen = {root};
+    std::vector<Function*> work = {root};
+    auto visit = [&](Function* function) {
+      if (seen.insert(function).second) work.push_back(function);
+    };
+    while (!work.empty()) {
+      Facts& facts = facts_[work.back()];
+      work.pop_back();
+      for (Function* callee : facts.callees) visit(callee);
+      if (facts.indirect)
+        for (Function* function : address_taken_) visit(function);
+    }
+    return seen;
+  }
+
+  void choose(Kernel& kernel) {
+    const std::set<Function*> reached = reached_by(kernel.body);
+    std::string why;
+    bool lockstep = false;
+    auto because = [&](const std::string& place, const char* what) {
+      if (!place.empty() && why.empty()) why = what + place;
+    };
+    for (Function* function : reached) {
+      const Facts& facts = facts_[function];
+      const bool here = function == kernel.body;
+      if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
+      if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
+      lockstep |= !facts.volatile_shared.empty();
+      because(facts.grid, "grid-wide barrier at ");
+      because(facts.warp, "warp operation at ");
+      because(facts.volatile_shared, "volatile shared memory at ");
+      because(facts.other_wait, "");
+      because(facts.spin, "a loop that may wait for another thread at ");
+      if (!here) because(facts.barrier, "barrier in a function that cannot be inlined at ");
+      if (!here) because(facts.exit, "exit from a function that cannot be inlined at ");
+      if (here && facts.barriers > kMaxSuspensions) because(facts.barrier, "more barriers than can be cut, one at ");
+      if (here && facts.variable_arrays && facts.barriers) because(facts.barrier, "a local array of variable size across the barrier at ");
+    }
+    if (force_fibers_ && why.empty()) why = "fibers were asked for";
+    const Facts& own = facts_[kernel.body];
+    if (!why.empty()) {
+      kernel.mode = KL_MODE_FIBER;
+      kernel.mode_reason = why;
+      if (lockstep) in_lockstep_.insert(reached.begin(), reached.end());
+    } else {
+      kernel.mode = own.barriers ? KL_MODE_CUT : KL_MODE_LOOP;
+      if (own.barriers) kernel.mode_reason = "barrier at " + own.barrier;
+    }
+  }
+
+  /// Sites are numbered in program order: where lanes have diverged, the executor lets the earliest go first, as a GPU
+  /// that reconverges its warps would.
+  void number_lockstep_points(Function& function, bool in_lockstep) {
+    const bool is_kernel = bodies_.contains(&function);
+    for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+      if (is_service(instruction, Service::active_mask)) {
+        IRBuilder<> builder(&instruction);
+        instruction.setOperand(1, builder.getInt32(++lockstep_sites_));
+        continue;
+      }
+      const Value* pointer = in_lockstep && instruction.isVolatile() ? getLoadStorePointerOperand(&instruction) : nullptr;
+      if (!pointer || !may_be_shared(pointer, is_kernel)) continue;
+      IRBuilder<> builder(&instruction);
+      call_service(builder, Service::lockstep, {DeviceModule::thread_of(function), builder.getInt32(++lockstep_sites_)});
+    }
+  }
+
+  DeviceModule& device_;
+  const bool force_fibers_;
+  std::map<Function*, Facts> facts_;
+  std::set<Function*> bodies_, in_lockstep_;
+  std::vector<Function*> address_taken_;
+  unsigned sites_ = 0, lockstep_sites_ = 0;
+};
+
+}  // namespace
+
+Status choose_modes(DeviceModule& device, bool force_fibers) {
+  ModeChooser(device, force_fibers).run();
+  return done();
+}
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,11 @@
+// Decides how each kernel runs (LOOP, CUT or FIBER) and why.
+#pragma once
+#include "sandbox/device/cpu/lower/device_module.h"
+
+namespace kernelift::cpu {
+
+/// Sets mode, mode_reason and flags of every kernel, numbers the barriers, and makes code that relies on a warp's
+/// lockstep or spins fit for fibers.
+Status choose_modes(DeviceModule& device, bool force_fibers);
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,39 @@
+// Cuts a kernel at its barriers. A region is what one thread runs from a barrier (or the kernel's start) to the next
+// barrier it meets (or the end); each becomes a function that returns which barrier that was. Values that a later
+// region needs are kept per thread in a frame laid out as frame[slot][thread], so that loops over threads read them
+// with unit stride; cheap ones are computed again.
+#pragma once
+#include "sandbox/device/cpu/lower/device_module.h"
+
+namespace kernelift::cpu {
+
+/// Where a kernel was cut. Suspension i (from 1) resumes in region i; 0 means that the thread has ended.
+struct Suspension {
+  llvm::BasicBlock* at = nullptr;       ///< Ends by branching to `resume`.
+  llvm::BasicBlock* resume = nullptr;
+  unsigned op = 0;                      ///< kl_barrier_op.
+  std::string place;                    ///< "kernel.cu:12"
+};
+
+struct Region {
+  /// i32 (thread, frame, frame stride, linear, barrier answer, parameters…): suspension in the low 16 bits,
+  /// the barrier's predicate in bit 16.
+  llvm::Function* function = nullptr;
+  std::vector<unsigned> exits;          ///< Suspensions it can return, sorted; 0 first if the thread can end here.
+  bool parallel = false;                ///< All memory accesses carry `group`: threads do not depend on each other.
+  llvm::MDNode* group = nullptr;
+};
+
+struct CutKernel {
+  std::vector<Suspension> suspensions;  ///< [0] is unused.
+  std::vector<Region> regions;          ///< regions[i] starts after suspension i; regions[0] is the start.
+  uint64_t frame_bytes = 0;             ///< Per thread.
+};
+
+/// The most regions a kernel is cut into; beyond, code would grow too much and fibers serve it.
+constexpr unsigned kMaxSuspensions = 60;
+
+/// Consumes the kernel's body (it is left without uses).
+CutKernel cut_kernel(Kernel& kernel);
+
+}  // namespace kernelift::cpu

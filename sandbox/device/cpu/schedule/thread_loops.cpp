@@ -1,0 +1,281 @@
+// One loop nest (z, y, x innermost) per region; between regions the block decides where its threads go next. All of
+// them must have reached the same barrier (or have ended), else the launch ends as DivergentBarrier. The decision is an
+// or over one bit per exit, which the vectoriser handles as a reduction. Threads that ended early are remembered in
+// one frame byte each, but only where a kernel has such a region at all.
+#include "sandbox/device/cpu/schedule/thread_loops.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/context_layout.h"
+#include "sandbox/device/cpu/lower/services.h"
+
+namespace kernelift::cpu {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kSuspensionMask = 0xffff, kPredicateBit = 16;
+
+LoadInst* invariant(LoadInst* load) {
+  load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
+  return load;
+}
+
+/// The kernel's parameters, read from the launch's packed bytes.
+SmallVector<Value*, 8> load_parameters(IRBuilder<>& builder, const Kernel& kernel, Value* block) {
+  Type* pointer = builder.getPtrTy();
+  Value* launch = load_block_field(builder, block, BlockField::launch);
+  // kl_launch::arguments follows two kl_dim3 and a uint32_t (28 bytes, padded to 32).
+  constexpr uint64_t kArgumentsOffset = offsetof(kl_launch, arguments);
+  Value* packed = invariant(builder.CreateLoad(pointer, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), launch, kArgumentsOffset)));
+  SmallVector<Value*, 8> values;
+  for (const KernelParameter& parameter : kernel.parameters) {
+    Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
+    if (parameter.by_value) {
+      values.push_back(address);
+    } else if (parameter.type->isIntegerTy(1)) {
+      values.push_back(builder.CreateIsNotNull(invariant(builder.CreateLoad(builder.getInt8Ty(), address))));
+    } else {
+      values.push_back(invariant(builder.CreateLoad(parameter.type, address)));
+    }
+  }
+  return values;
+}
+
+Function* create_run(Kernel& kernel) {
+  Module& module = *kernel.body->getParent();
+  LLVMContext& context = module.getContext();
+  auto* type = FunctionType::get(Type::getVoidTy(context), {PointerType::get(context, 0)}, false);
+  Function* run = Function::Create(type, GlobalValue::InternalLinkage, "kl.run." + kernel.name, module);
+  run->addFnAttr(Attribute::NoUnwind);
+  run->addParamAttr(0, Attribute::NoAlias);
+  return run;
+}
+
+/// for (i = 0; i < count; ++i), in rotated form: counts are never zero.
+struct Loop {
+  BasicBlock* header;
+  PHINode* index;
+  Value* count;
+  BasicBlock* before;
+};
+
+class BlockFunction {
+ public:
+  BlockFunction(Kernel& kernel, const CutKernel& cut)
+      : kernel_(kernel), cut_(cut), run_(*create_run(kernel)), builder_(BasicBlock::Create(run_.getContext(), "entry", &run_)) {}
+
+  void build() {
+    Value* block = run_.getArg(0);
+    i32_ = builder_.getInt32Ty();
+    StructType* thread = thread_type(run_.getContext());
+    thread_ = builder_.CreateAlloca(thread, nullptr, "thread");
+    answer_ = builder_.CreateAlloca(i32_, nullptr, "answer");
+    seen_ = builder_.CreateAlloca(builder_.getInt64Ty(), nullptr, "seen");
+    set_ = builder_.CreateAlloca(i32_, nullptr, "set");
+    unset_ = builder_.CreateAlloca(i32_, nullptr, "unset");
+    builder_.CreateStore(builder_.getInt32(0), answer_);
+    builder_.CreateStore(block, builder_.CreateStructGEP(thread, thread_, ThreadField::block));
+    counts_[0] = load_block_field(builder_, block, BlockField::ntid_x);
+    counts_[1] = load_block_field(builder_, block, BlockField::ntid_y);
+    counts_[2] = load_block_field(builder_, block, BlockField::ntid_z);
+    frame_ = load_block_field(builder_, block, BlockField::frame);
+    stride_ = load_block_field(builder_, block, BlockField::frame_stride);
+    parameters_ = load_parameters(builder_, kernel_, block);
+    kernel_.frame_bytes = cut_.frame_bytes;
+    for (const Region& region : cut_.regions) some_end_early_ |= region.exits.size() > 1 && region.exits[0] == 0;
+    if (some_end_early_) {
+      ended_ = builder_.CreateInBoundsPtrAdd(frame_, builder_.CreateMul(stride_, builder_.getInt64(kernel_.frame_bytes)));
+      kernel_.frame_bytes += 1;
+      builder_.CreateMemSet(ended_, builder_.getInt8(0), stride_, Align(1));
+    }
+    for (size_t i = 0; i < cut_.regions.size(); ++i) starts_.push_back(BasicBlock::Create(run_.getContext(), "region" + Twine(i), &run_));
+    end_ = BasicBlock::Create(run_.getContext(), "end", &run_);
+    builder_.CreateBr(starts_[0]);
+    for (size_t i = 0; i < cut_.regions.size(); ++i) build_region(cut_.regions[i], i);
+    builder_.SetInsertPoint(end_);
+    builder_.CreateRetVoid();
+    kernel_.run = &run_;
+  }
+
+ private:
+  Loop open_loop(const char* name, Value* count) {
+    Loop loop;
+    loop.count = count;
+    loop.before = builder_.GetInsertBlock();
+    loop.header = BasicBlock::Create(run_.getContext(), name, &run_);
+    builder_.CreateBr(loop.header);
+    builder_.SetInsertPoint(loop.header);
+    loop.index = builder_.CreatePHI(i32_, 2, name);
+    loop.index->addIncoming(builder_.getInt32(0), loop.before);
+    return loop;
+  }
+
+  BranchInst* close_loop(Loop& loop) {
+    Value* next = builder_.CreateAdd(loop.index, builder_.getInt32(1), "", /*NUW=*/true, /*NSW=*/true);
+    BasicBlock* after = BasicBlock::Create(run_.getContext(), "after", &run_);
+    BranchInst* latch = builder_.CreateCondBr(builder_.CreateICmpULT(next, loop.count), loop.header, after);
+    loop.index->addIncoming(next, builder_.GetInsertBlock());
+    builder_.SetInsertPoint(after);
+    return latch;
+  }
+
+  bool counts_predicates(const Region& region) const {
+    for (unsigned exit : region.exits)
+      if (exit && cut_.suspensions[exit].op != KL_BARRIER_SYNC) return true;
+    return false;
+  }
+
+  void build_region(const Region& region, size_t index) {
+    builder_.SetInsertPoint(starts_[index]);
+    const bool several = region.exits.size() > 1, counting = counts_predicates(region);
+    if (several) builder_.CreateStore(builder_.getInt64(0), seen_);
+    if (counting)
+      for (Value* counter : {set_, unset_}) builder_.CreateStore(builder_.getInt32(0), counter);
+    Value* answer = builder_.CreateLoad(i32_, answer_);
+    Loop z = open_loop("z", counts_[2]);
+    Loop y = open_loop("y", counts_[1]);
+    Value* row = builder_.CreateMul(builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
+                                    counts_[0], "", true, true);
+    Loop x = open_loop("x", counts_[0]);
+    Value* linear = builder_.CreateAdd(row, x.index, "", true, true);
+    Value* wide = builder_.CreateZExt(linear, builder_.getInt64Ty());
+    BasicBlock* skip = nullptr;
+    Value* flag = nullptr;
+    if (some_end_early_ && index > 0) {
+      BasicBlock* go = BasicBlock::Create(run_.getContext(), "alive", &run_);
+      skip = BasicBlock::Create(run_.getContext(), "next", &run_);
+      LoadInst* ended = builder_.CreateLoad(builder_.getInt8Ty(), builder_.CreateInBoundsPtrAdd(ended_, wide));
+      tag(ended, region);
+      builder_.CreateCondBr(builder_.CreateIsNull(ended), go, skip);
+      builder_.SetInsertPoint(go);
+    }
+    StructType* thread = thread_type(run_.getContext());
+    const std::pair<unsigned, Value*> ids[] = {{ThreadField::tid_x, x.index}, {ThreadField::tid_y, y.index},
+                                               {ThreadField::tid_z, z.index}, {ThreadField::linear, linear}};
+    for (auto& [field, value] : ids) builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
+    SmallVector<Value*, 12> arguments = {thread_, frame_, stride_, wide, answer};
+    arguments.append(parameters_.begin(), parameters_.end());
+    Value* result = builder_.CreateCall(region.function, arguments);
+    Value* reached = builder_.CreateAnd(result, kSuspensionMask);
+    if (several) {
+      Value* bit = nullptr;
+      for (size_t i = 0; i < region.exits.size(); ++i) {
+        Value* mine = builder_.getInt64(uint64_t(1) << i);
+        bit = bit ? builder_.CreateSelect(builder_.CreateICmpEQ(reached, builder_.getInt32(region.exits[i])), mine, bit) : mine;
+      }
+      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt64Ty(), seen_), bit), seen_);
+    }
+    if (some_end_early_ && region.exits[0] == 0 && several) {
+      flag = builder_.CreateZExt(builder_.CreateIsNull(reached), builder_.getInt8Ty());
+      tag(builder_.CreateStore(flag, builder_.CreateInBoundsPtrAdd(ended_, wide)), region);
+    }
+    if (counting) count_predicate(result, reached);
+    if (skip) {
+      builder_.CreateBr(skip);
+      builder_.SetInsertPoint(skip);
+    }
+    BranchInst* latch = close_loop(x);
+    annotate(latch, region);
+    close_loop(y);
+    close_loop(z);
+    decide(region);
+  }
+
+  void count_predicate(Value* result, Value* reached) {
+    Value* set = builder_.CreateAnd(builder_.CreateLShr(result, kPredicateBit), 1);
+    Value* waiting = builder_.CreateZExt(builder_.CreateIsNotNull(reached), i32_);
+    builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, set_), set), set_);
+    builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, unset_), builder_.CreateSub(waiting, set)), unset_);
+  }
+
+  void tag(Instruction* access, const Region& region) {
+    if (region.parallel) access->setMetadata(LLVMContext::MD_access_group, region.group);
+  }
+
+  void annotate(BranchInst* latch, const Region& region) {
+    LLVMContext& context = run_.getContext();
+    SmallVector<Metadata*, 3> parts = {nullptr, MDNode::get(context, {MDString::get(context, "llvm.loop.mustprogress")})};
+    if (region.parallel)
+      parts.push_back(MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), region.group}));
+    MDNode* node = MDNode::getDistinct(context, parts);
+    node->replaceOperandWith(0, node);
+    latch->setMetadata(LLVMContext::MD_loop, node);
+  }
+
+  void go_to(unsigned suspension) {
+    if (suspension == 0) {
+      builder_.CreateBr(end_);
+      return;
+    }
+    const unsigned op = cut_.suspensions[suspension].op;
+    if (op != KL_BARRIER_SYNC) {
+      Value* set = builder_.CreateLoad(i32_, set_);
+      Value* unset = builder_.CreateLoad(i32_, unset_);
+      Value* answer = op == KL_BARRIER_COUNT ? set
+                      : op == KL_BARRIER_AND ? builder_.CreateZExt(builder_.CreateIsNull(unset), i32_)
+                                             : builder_.CreateZExt(builder_.CreateIsNotNull(set), i32_);
+      builder_.CreateStore(answer, answer_);
+    }
+    builder_.CreateBr(starts_[suspension]);
+  }
+
+  void decide(const Region& region) {
+    if (region.exits.empty()) {  // Every thread ends in a fault.
+      builder_.CreateUnreachable();
+      return;
+    }
+    if (region.exits.size() == 1) return go_to(region.exits[0]);
+    const bool ends = region.exits[0] == 0;
+    Value* seen = builder_.CreateLoad(builder_.getInt64Ty(), seen_);
+    if (ends) seen = builder_.CreateAnd(seen, ~uint64_t(1));
+    BasicBlock* divergent = BasicBlock::Create(run_.getContext(), "divergent", &run_);
+    SwitchInst* next = builder_.CreateSwitch(seen, divergent);
+    if (ends) next->addCase(builder_.getInt64(0), end_);
+    std::string places;
+    for (size_t i = ends ? 1 : 0; i < region.exits.size(); ++i) {
+      BasicBlock* leave = BasicBlock::Create(run_.getContext(), "leave", &run_);
+      next->addCase(builder_.getInt64(uint64_t(1) << i), leave);
+      places += (places.empty() ? "" : ", ") + cut_.suspensions[region.exits[i]].place;
+      builder_.SetInsertPoint(leave);
+      go_to(region.exits[i]);
+    }
+    builder_.SetInsertPoint(divergent);
+    call_service(builder_, Service::divergent, {run_.getArg(0), builder_.CreateGlobalString(places)});
+    builder_.CreateUnreachable();
+  }
+
+  Kernel& kernel_;
+  const CutKernel& cut_;
+  Function& run_;
+  IRBuilder<> builder_;
+  Type* i32_ = nullptr;
+  Value *thread_ = nullptr, *answer_ = nullptr, *seen_ = nullptr, *set_ = nullptr, *unset_ = nullptr;
+  Value *frame_ = nullptr, *stride_ = nullptr, *ended_ = nullptr;
+  Value* counts_[3] = {};
+  SmallVector<Value*, 8> parameters_;
+  std::vector<BasicBlock*> starts_;
+  BasicBlock* end_ = nullptr;
+  bool some_end_early_ = false;
+};
+
+}  // namespace
+
+void build_thread_loops(Kernel& kernel, const CutKernel& cut) { BlockFunction(kernel, cut).build(); }
+
+void build_fiber_entry(Kernel& kernel) {
+  Function& run = *create_run(kernel);
+  IRBuilder<> builder(BasicBlock::Create(run.getContext(), "entry", &run));
+  Value* block = run.getArg(0);
+  // Not an invariant load: `current` names another thread on every call.
+  Value* current = builder.CreateLoad(builder.getPtrTy(), builder.CreateStructGEP(block_type(run.getContext()), block, BlockField::current));
+  SmallVector<Value*, 8> arguments = {current};
+  arguments.append(load_parameters(builder, kernel, block));
+  builder.CreateCall(kernel.body, arguments);
+  builder.CreateRetVoid();
+  kernel.run = &run;
+}
+
+}  // namespace kernelift::cpu

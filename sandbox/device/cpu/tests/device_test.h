@@ -1,0 +1,57 @@
+// The tests' kit: CUDA text in, a loaded image out, and buffers that kernels can be launched on. The prelude below is
+// the little of CUDA's headers that the tests need, so that they depend on no other room.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/lower.h"
+
+namespace kernelift::cpu {
+
+/// Compiles with clang++ -x cuda --cuda-device-only after the prelude; #line makes places count from the snippet.
+Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags = {});
+
+/// Lowers, or gives lower()'s error.
+Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options = {}, const std::vector<std::string>& flags = {});
+
+struct TestImage {
+  LoweredImage lowered;
+  std::shared_ptr<LoadedImage> loaded;
+
+  /// The only kernel whose mangled name contains `name`.
+  const kl_kernel& kernel(const std::string& name) const;
+  std::string mode(const std::string& name) const;
+  std::string reason(const std::string& name) const;
+
+  template <class... Arguments>
+  LaunchOutcome run(const std::string& name, Geometry geometry, Arguments... arguments) const {
+    return run_with({}, name, geometry, arguments...);
+  }
+  template <class... Arguments>
+  LaunchOutcome run_with(const LaunchOptions& options, const std::string& name, Geometry geometry, Arguments... arguments) const {
+    const kl_kernel& k = kernel(name);
+    std::vector<char> packed(k.parameter_bytes + 1);
+    uint32_t index = 0;
+    auto pack = [&](const auto& value) {
+      EXPECT_EQ(sizeof value, k.parameters[index].size) << "parameter " << index;
+      std::memcpy(packed.data() + k.parameters[index].offset, &value, sizeof value);
+      ++index;
+    };
+    (pack(arguments), ...);
+    EXPECT_EQ(index, k.parameter_count);
+    return launch(k, geometry, packed.data(), options);
+  }
+};
+
+/// Fails the test if any stage does.
+TestImage build(const std::string& source, const LowerOptions& options = {}, const std::vector<std::string>& flags = {});
+
+inline Geometry grid(uint32_t blocks, uint32_t threads, uint32_t shared = 0) {
+  return {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .shared_bytes = shared};
+}
+
+}  // namespace kernelift::cpu
