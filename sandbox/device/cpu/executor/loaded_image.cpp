@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -19,6 +20,19 @@ struct LoadedImage::State {
     if (library) dlclose(library);
   }
 };
+
+namespace {
+
+/// dlopen takes an equal path for a library that it has already, and numbers of descriptors come back once closed: a
+/// count of loads is spelled into the path as "/." and "/".
+std::string unique_path(int file) {
+  static std::atomic<unsigned> loads{0};
+  std::string path = "/proc/self/fd";
+  for (unsigned bits = ++loads; bits; bits >>= 1) path += bits & 1 ? "/." : "/";
+  return path + "/" + std::to_string(file);
+}
+
+}  // namespace
 
 LoadedImage::LoadedImage(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LoadedImage::~LoadedImage() = default;
@@ -39,7 +53,7 @@ Result<std::shared_ptr<LoadedImage>> LoadedImage::load(std::span<const char> elf
     written += size_t(n);
   }
   auto state = std::make_unique<State>();
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const std::string path = unique_path(file);
   state->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const std::string why = state->library ? "" : dlerror();
   close(file);
