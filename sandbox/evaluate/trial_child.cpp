@@ -135,6 +135,9 @@ class TrialChild {
       // Whole pages of its own; shared, so that it is not counted twice after a fork.
       auto* base = static_cast<std::byte*>(shared_memory(std::max<size_t>(1, static_cast<size_t>(*bytes))));
       if (!base) return TrialFailure{Outcome::OverResources, "no memory for " + std::to_string(*bytes) + " bytes of scratch"};
+      // Fresh pages are zero; scratch that was not asked to be must not be relied on.
+      constexpr int kRubbish = 0xc5;
+      std::memset(base, kRubbish, static_cast<size_t>(*bytes));
       side.scratch.back().push_back({base, static_cast<uint64_t>(*bytes), wanted.zeroed});
     }
     side.launches.emplace_back();

@@ -35,7 +35,7 @@ constexpr const char* kAllowed[] = {
     "sysinfo", "getrusage", "membarrier", "getuid", "geteuid", "getgid", "getegid", "restart_syscall", "dup",
     "readlink", "readlinkat", "getcwd", "access", "faccessat", "faccessat2", "stat", "lstat", "pipe2", "umask",
     "arch_prctl", "set_tid_address", "getrlimit"};
-constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fstatfs", "msync", "fadvise64", "flock"};
+constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fstatfs", "msync", "fadvise64", "flock", "chdir", "fchdir"};
 constexpr const char* kCompilerWrites[] = {"unlink",   "unlinkat", "rename", "renameat", "renameat2", "mkdir",
                                            "mkdirat",  "rmdir",    "fchmod", "fsync",    "fdatasync", "fallocate",
                                            "pwrite64", "truncate", "utimensat", "link", "chmod"};

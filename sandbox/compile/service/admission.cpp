@@ -29,7 +29,9 @@ class Recorder {
   Recorder(clang::CompilerInstance& compiler, std::vector<AdmissionFinding>& findings)
       : sources_(compiler.getSourceManager()), language_(compiler.getLangOpts()), findings_(findings) {}
 
-  bool ours(SourceLocation at) const { return at.isValid() && sources_.isInMainFile(sources_.getExpansionLoc(at)); }
+  bool ours(SourceLocation at) const { // By file, not by what #line pretends.
+    return at.isValid() && sources_.getFileID(sources_.getExpansionLoc(at)) == sources_.getMainFileID();
+  }
 
   void add(const char* rule, std::string text, SourceLocation at) {
     auto place = sources_.getExpansionLoc(at);

@@ -1,0 +1,256 @@
+// Candidates of every kind through the real thing: compiled by real workers, run in real children.
+#include <gtest/gtest.h>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+/// One evaluator for all tests of this file: that it survives them in a row is part of the claim.
+class CpuEvaluatorTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fixture_ = new MepFixture(scale_mep());
+    EvaluatorOptions options;
+    options.launch_limit = std::chrono::milliseconds(1500);
+    auto made = make_evaluator(fixture_->mep, fixture_->path(), options);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    evaluator_ = made->release();
+  }
+  static void TearDownTestSuite() {
+    delete evaluator_;
+    delete fixture_;
+  }
+  static Candidate body(const std::string& statements, const std::string& before = "") {
+    Candidate candidate;
+    candidate.source = "__constant__ float bias;\n" + before +
+                       "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+                       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + statements + "}\n";
+    candidate.tier = "source";
+    return candidate;
+  }
+  static Verdict evaluate(Candidate candidate) { return evaluator_->submit(std::move(candidate)).get(); }
+  static constexpr const char* kRight = "  if (i < n) out[i] = in[i] * factor + bias;\n";
+
+  static MepFixture* fixture_;
+  static Evaluator* evaluator_;
+};
+MepFixture* CpuEvaluatorTest::fixture_ = nullptr;
+Evaluator* CpuEvaluatorTest::evaluator_ = nullptr;
+
+TEST_F(CpuEvaluatorTest, AcceptsTheOriginalAsItself) {
+  Candidate candidate;
+  candidate.source = kScaleSource;
+  Verdict verdict = evaluate(candidate);
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_EQ(verdict.speedup(), 1);
+  EXPECT_TRUE(verdict.device.starts_with("cpu: ")) << verdict.device;
+}
+
+TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
+  Verdict verdict = evaluate(body("  if (i < n) { float x = in[i]; out[i] = x * factor + bias + 0.0f * (float)(i & 1); }\n"));
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  ASSERT_EQ(verdict.timings.size(), 1u);
+  EXPECT_EQ(verdict.timings[0].instance, "a");
+  EXPECT_GT(verdict.timings[0].seconds, 0);
+  EXPECT_GE(verdict.timings[0].samples, 6);
+}
+
+TEST_F(CpuEvaluatorTest, NamesTheWrongElementAndBothValues) {
+  Verdict verdict = evaluate(body("  if (i < n) out[i] = in[i] * factor + bias + (i == 7 ? 1.0f : 0.0f);\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_EQ(verdict.stage, Stage::Verify);
+  EXPECT_EQ(verdict.buffer, "out");
+  EXPECT_EQ(verdict.index, 7u);
+  EXPECT_NE(verdict.expected, verdict.got);
+}
+
+TEST_F(CpuEvaluatorTest, CatchesACandidateThatWritesNothing) {
+  EXPECT_EQ(evaluate(body("  (void)i;\n")).outcome, Outcome::Wrong);
+}
+
+TEST_F(CpuEvaluatorTest, CatchesACandidateThatIsRightOnTheTuningInstanceOnly) {
+  Verdict verdict = evaluate(body("  if (i < n) out[i] = in[i] * 3.0f + bias;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_EQ(verdict.instance, "b");
+}
+
+TEST_F(CpuEvaluatorTest, CatchesAWriteToAnInput) {
+  Verdict verdict = evaluate(body(std::string(kRight) + "  if (i == 3) const_cast<float*>(in)[i] += 1.0f;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_EQ(verdict.buffer, "in");
+}
+
+TEST_F(CpuEvaluatorTest, CatchesAWriteJustPastABuffer) {
+  Verdict verdict = evaluate(body(std::string(kRight) + "  if (i == 0) out[n] = 1.0f;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::WroteOutside) << verdict.text();
+  EXPECT_NE(verdict.detail.find("after the end of out"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(CpuEvaluatorTest, CatchesAWriteIntoTheGuardPages) {
+  Verdict verdict = evaluate(body(std::string(kRight) + "  if (i == 0) out[n + 4096] = 1.0f;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::WroteOutside) << verdict.text();
+}
+
+TEST_F(CpuEvaluatorTest, TurnsAWildPointerIntoAVerdict) {
+  Verdict verdict = evaluate(body(std::string(kRight) + "  if (i == 0) *(volatile int*)0x10 = 1;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Crashed) << verdict.text();
+  EXPECT_EQ(verdict.stage, Stage::Verify);
+}
+
+TEST_F(CpuEvaluatorTest, EndsAnEndlessLoop) {
+  Verdict verdict = evaluate(body(std::string(kRight) + "  volatile int x = 1; while (x) { }\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::TimedOut) << verdict.text();
+}
+
+TEST_F(CpuEvaluatorTest, SurvivesInfiniteRecursion) {
+  Verdict verdict = evaluate(body("  if (i < n) out[i] = deep(in[i], n) * 0.0f + in[i] * factor + bias;\n",
+                                  "__device__ __noinline__ float deep(float x, int n) {\n"
+                                  "  volatile float local[64]; local[n & 63] = x;\n"
+                                  "  return n > -1000000000 ? deep(x + local[0], n) + local[n & 63] : x;\n}\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Crashed) << verdict.text();
+}
+
+TEST_F(CpuEvaluatorTest, RefusesHostCodeByItsRule) {
+  Verdict verdict = evaluate(body(kRight, "int helper() { return 1; }\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Refused) << verdict.text();
+  EXPECT_EQ(verdict.stage, Stage::Admit);
+  EXPECT_TRUE(verdict.detail.starts_with("host-function")) << verdict.detail;
+}
+
+TEST_F(CpuEvaluatorTest, RefusesToReadOtherFiles) {
+  Verdict verdict = evaluate(body(kRight, "#include \"/etc/passwd\"\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Refused) << verdict.text();
+  EXPECT_TRUE(verdict.detail.starts_with("include")) << verdict.detail;
+}
+
+TEST_F(CpuEvaluatorTest, ReturnsTheCompilersDiagnostics) {
+  Verdict verdict = evaluate(body("  out[i] = undeclared;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::CompileFailed) << verdict.text();
+  EXPECT_NE(verdict.detail.find("undeclared"), std::string::npos);
+}
+
+TEST_F(CpuEvaluatorTest, BlamesThePassThatCrashes) {
+  Candidate candidate;
+  candidate.source = kScaleSource;
+  candidate.recipe.passes = "function(sroa,trigger-crash-function)";
+  Verdict verdict = evaluate(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::CompileCrashed) << verdict.text();
+  EXPECT_NE(verdict.detail.find("trigger-crash-function"), std::string::npos) << verdict.detail;
+  EXPECT_NE(evaluate(candidate).detail.find("remembered"), std::string::npos);
+}
+
+TEST_F(CpuEvaluatorTest, RefusesAnUnknownPassOrOptionByName) {
+  Candidate candidate;
+  candidate.source = kScaleSource;
+  candidate.recipe.passes = "function(no-such-pass)";
+  Verdict verdict = evaluate(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::Refused);
+  EXPECT_NE(verdict.detail.find("no-such-pass"), std::string::npos) << verdict.detail;
+  candidate.recipe = {};
+  candidate.recipe.options = {"-no-such-option"};
+  EXPECT_NE(evaluate(candidate).detail.find("-no-such-option"), std::string::npos);
+}
+
+TEST_F(CpuEvaluatorTest, RunsCompilerRecipes) {
+  Recipe recipes[5];
+  recipes[0].level = "O1";
+  recipes[1].vectorize = false;
+  recipes[2].fast_math = {"contract", "reassoc"};
+  recipes[3].passes = "function(sroa,early-cse,gvn,instcombine)";
+  recipes[4].unroll_threshold = 500;
+  for (auto& recipe : recipes) {
+    Candidate candidate;
+    candidate.source = kScaleSource;
+    candidate.recipe = recipe;
+    Verdict verdict = evaluate(candidate);
+    EXPECT_TRUE(verdict.ok()) << recipe.text() << ": " << verdict.text();
+  }
+}
+
+TEST_F(CpuEvaluatorTest, LaunchesWithAGeometryOfItsOwn) {
+  Candidate candidate = body("  for (; i < n; i += gridDim.x * blockDim.x) out[i] = in[i] * factor + bias;\n");
+  candidate.launches = {CandidateLaunch::as_recorded("scale")};
+  candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx, COARSE)");
+  candidate.values["COARSE"] = 4;
+  EXPECT_TRUE(evaluate(candidate).ok()) << evaluate(candidate).text();
+  candidate.launches[0].grid[0] = *Expression::parse("gx - 1000000");
+  EXPECT_EQ(evaluate(candidate).outcome, Outcome::LaunchFailed);
+  candidate.launches[0].grid[0] = *Expression::parse("gx");
+  candidate.launches[0].block[0] = *Expression::parse("4096");
+  Verdict verdict = evaluate(candidate);
+  EXPECT_TRUE(verdict.outcome == Outcome::OverResources || verdict.outcome == Outcome::LaunchFailed) << verdict.text();
+  EXPECT_EQ(verdict.stage, Stage::Launch);
+}
+
+TEST_F(CpuEvaluatorTest, RunsSeveralLaunchesWithScratch) {
+  Candidate candidate;
+  candidate.source =
+      "__constant__ float bias;\n"
+      "__global__ void first(const float* in, float* out, int n, float factor, float* scratch) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) scratch[i] += in[i] * factor;\n}\n"
+      "__global__ void second(const float* in, float* out, int n, float factor, float* scratch) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = scratch[i] + bias;\n}\n";
+  candidate.launches = {CandidateLaunch::as_recorded("first"), CandidateLaunch::as_recorded("second")};
+  candidate.scratch = {{*Expression::parse("gx * bx * 4"), true}};
+  Verdict verdict = evaluate(candidate);
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  candidate.scratch[0].zeroed = false;
+  EXPECT_EQ(evaluate(candidate).outcome, Outcome::Wrong) << "a second run finds the first one's sums";
+}
+
+TEST_F(CpuEvaluatorTest, CallsAChangedSignatureALaunchFailure) {
+  Candidate candidate;
+  candidate.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, long n, float factor) {}\n";
+  candidate.launches = {CandidateLaunch::as_recorded("scale")};
+  Verdict verdict = evaluate(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::LaunchFailed) << verdict.text();
+  EXPECT_EQ(verdict.stage, Stage::Load);
+}
+
+TEST_F(CpuEvaluatorTest, ConfirmsInAFreshProcessOnEveryInstance) {
+  Verdict verdict = evaluator_->confirm(body("  if (i < n) out[i] = bias + factor * in[i];\n"));
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_EQ(verdict.timings.size(), 2u);
+}
+
+TEST_F(CpuEvaluatorTest, IsStillWellAfterAllThat) {
+  EXPECT_TRUE(evaluate(body("  if (i < n) out[i] = in[i] * factor + bias;\n")).ok());
+}
+
+TEST(CpuEvaluator, RefusesToTuneAnOriginalThatDoesNotReproduceItsCapture) {
+  MepFixture fixture = scale_mep();
+  fixture.set_source("__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+                     "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i];\n}\n");
+  auto made = make_evaluator(fixture.mep, fixture.path(), {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().exit, Exit::No);
+  EXPECT_NE(made.error().message.find("out"), std::string::npos) << made.error().message;
+}
+
+TEST(CpuEvaluator, SaysWhatIsWrongWithAnUncompilableOriginal) {
+  MepFixture fixture = scale_mep();
+  fixture.set_source("this is not a kernel\n");
+  auto made = make_evaluator(fixture.mep, fixture.path(), {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("kernel.cu"), std::string::npos) << made.error().message;
+}
+
+TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
+  MepFixture fixture = scale_mep();
+  std::vector<std::future<Verdict>> futures;
+  {
+    auto made = make_evaluator(fixture.mep, fixture.path(), {});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    for (int i = 0; i < 6; ++i) {
+      Candidate candidate;
+      candidate.source = std::string(kScaleSource) + "// " + std::to_string(i) + "\n";
+      futures.push_back((*made)->submit(candidate));
+    }
+  }
+  for (auto& future : futures) EXPECT_TRUE(future.get().ok());
+}
+
+}  // namespace
+}  // namespace kernelift
