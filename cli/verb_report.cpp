@@ -28,7 +28,7 @@ Result<fs::path> latest_run(const fs::path& state) {
   return latest;
 }
 
-std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<Trial>& best) {
+std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<RunTrial>& best) {
   std::vector<ReportInstance> rows;
   for (auto& instance : mep.instances) {
     ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0};
@@ -42,9 +42,9 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<Tri
 
 Result<ReportData> gather(const fs::path& file) {
   KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(std::vector<Trial> history, run.history());
-  KERNELIFT_ASSIGN(std::optional<Trial> best, run.best());
-  KERNELIFT_ASSIGN(std::optional<Trial> baseline, run.baseline());
+  KERNELIFT_ASSIGN(std::vector<RunTrial> history, run.history());
+  KERNELIFT_ASSIGN(std::optional<RunTrial> best, run.best());
+  KERNELIFT_ASSIGN(std::optional<RunTrial> baseline, run.baseline());
   ReportData data;
   data.kernel = run.meta().kernel;
   data.run = file.filename().string();

@@ -36,7 +36,7 @@ Result<ApplyRequest> request_from_run(const fs::path& name, const fs::path& stat
   KERNELIFT_ASSIGN(Run run, Run::open(file));
   KERNELIFT_ASSIGN(auto best, run.best(true));
   KERNELIFT_ASSIGN(auto any, run.best(false));
-  auto promised = [](const std::optional<Trial>& trial) { return trial ? trial->figures().speedup_low() : 0; };
+  auto promised = [](const std::optional<RunTrial>& trial) { return trial ? trial->figures().speedup_low() : 0; };
   if (promised(best) <= kSmallestGain) {
     if (promised(any) > kSmallestGain)
       return refused("the gain of this run (" + percent(any->figures().speedup()) + ") is in how the kernel is compiled (" + any->candidate.recipe.text() +

@@ -7,16 +7,16 @@
 namespace kernelift {
 namespace {
 
-bool faster(const Trial* a, const Trial* b) {
+bool faster(const RunTrial* a, const RunTrial* b) {
   double left = a->verdict.speedup_low(), right = b->verdict.speedup_low();
   return left != right ? left > right : a->id < b->id;
 }
 
 }  // namespace
 
-const Trial& History::add(Trial trial) {
+const RunTrial& History::add(RunTrial trial) {
   trials_.push_back(std::move(trial));
-  const Trial* added = &trials_.back();
+  const RunTrial* added = &trials_.back();
   keys_.emplace(added->candidate.key(), added);
   if (!baseline_ && added->candidate.tier == "baseline") baseline_ = added;
   if (added->verdict.ok()) {
@@ -31,18 +31,18 @@ void History::confirm(int64_t id, Verdict verdict) {
     if (trial.id == id) trial.confirmed = std::move(verdict);
 }
 
-const Trial* History::find(int64_t id) const {
-  auto found = std::lower_bound(trials_.begin(), trials_.end(), id, [](const Trial& trial, int64_t wanted) { return trial.id < wanted; });
+const RunTrial* History::find(int64_t id) const {
+  auto found = std::lower_bound(trials_.begin(), trials_.end(), id, [](const RunTrial& trial, int64_t wanted) { return trial.id < wanted; });
   return found != trials_.end() && found->id == id ? &*found : nullptr;
 }
 
-const Trial* History::by_key(const Hash& key) const {
+const RunTrial* History::by_key(const Hash& key) const {
   auto found = keys_.find(key);
   return found == keys_.end() ? nullptr : found->second;
 }
 
-std::vector<const Trial*> History::best_sources(size_t count) const {
-  std::vector<const Trial*> working, chosen;
+std::vector<const RunTrial*> History::best_sources(size_t count) const {
+  std::vector<const RunTrial*> working, chosen;
   for (auto& trial : trials_)
     if (trial.verdict.ok() && trial.applicable()) working.push_back(&trial);
   std::sort(working.begin(), working.end(), faster);
@@ -52,8 +52,8 @@ std::vector<const Trial*> History::best_sources(size_t count) const {
   return chosen;
 }
 
-std::vector<const Trial*> History::best_candidates(size_t count, bool applicable_only) const {
-  std::vector<const Trial*> working;
+std::vector<const RunTrial*> History::best_candidates(size_t count, bool applicable_only) const {
+  std::vector<const RunTrial*> working;
   for (auto& trial : trials_)
     if (trial.verdict.ok() && trial.candidate.tier != "baseline" && (!applicable_only || trial.applicable()))
       working.push_back(&trial);

@@ -12,28 +12,28 @@ namespace kernelift {
 class History {
  public:
   /// The stored trial. It stays where it is for the history's life.
-  const Trial& add(Trial trial);
+  const RunTrial& add(RunTrial trial);
   void confirm(int64_t id, Verdict verdict);
 
   size_t size() const { return trials_.size(); }
   auto begin() const { return trials_.begin(); }
   auto end() const { return trials_.end(); }
 
-  const Trial* find(int64_t id) const;
-  const Trial* by_key(const Hash& key) const;
-  const Trial* baseline() const { return baseline_; }
+  const RunTrial* find(int64_t id) const;
+  const RunTrial* by_key(const Hash& key) const;
+  const RunTrial* baseline() const { return baseline_; }
   /// Screened, by the lower end of the interval; the baseline until something beats it. nullptr before the baseline.
-  const Trial* best() const { return best_; }
-  const Trial* best_applicable() const { return best_applicable_; }
+  const RunTrial* best() const { return best_; }
+  const RunTrial* best_applicable() const { return best_applicable_; }
   /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first.
-  std::vector<const Trial*> best_sources(size_t count) const;
+  std::vector<const RunTrial*> best_sources(size_t count) const;
   /// The fastest candidates whatever their recipe, best first, without the baseline.
-  std::vector<const Trial*> best_candidates(size_t count, bool applicable_only) const;
+  std::vector<const RunTrial*> best_candidates(size_t count, bool applicable_only) const;
 
  private:
-  std::deque<Trial> trials_;
-  std::map<Hash, const Trial*> keys_;
-  const Trial *baseline_ = nullptr, *best_ = nullptr, *best_applicable_ = nullptr;
+  std::deque<RunTrial> trials_;
+  std::map<Hash, const RunTrial*> keys_;
+  const RunTrial *baseline_ = nullptr, *best_ = nullptr, *best_applicable_ = nullptr;
 };
 
 }  // namespace kernelift

@@ -22,7 +22,7 @@ class Proposer {
   /// At most `count` proposals; none when it has no idea now. What was tried before is not measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
   /// Every finished trial, in order, whoever proposed it; also an earlier trial again when a proposal equalled it.
-  virtual void learn(const Trial& trial) {}
+  virtual void learn(const RunTrial& trial) {}
   /// Something is under way that may become a proposal later.
   virtual bool waiting() const { return false; }
   /// Sentences for the log since the last call ("the model's answer held no edit; asked again").

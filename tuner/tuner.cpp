@@ -72,7 +72,7 @@ class Tuning {
 Status Tuning::recall() {
   KERNELIFT_ASSIGN(auto trials, run_.history());
   for (auto& trial : trials) {
-    const Trial& kept = history_.add(std::move(trial));
+    const RunTrial& kept = history_.add(std::move(trial));
     for (auto& proposer : proposers_) proposer->learn(kept);
   }
   return done();
@@ -98,8 +98,8 @@ bool Tuning::launch_from(size_t arm) {
     bool launched = false;
     for (auto& proposal : proposals) {
       Hash key = proposal.candidate.key();
-      if (const Trial* known = history_.by_key(key)) {
-        Trial again = *known;
+      if (const RunTrial* known = history_.by_key(key)) {
+        RunTrial again = *known;
         again.parents = proposal.parents;
         proposer.learn(again);
       } else if (!flying_keys_.contains(key)) {
@@ -133,8 +133,8 @@ bool Tuning::launch_more() {
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
-  const Trial* before = history_.best();
-  const Trial& trial = history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
+  const RunTrial* before = history_.best();
+  const RunTrial& trial = history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
   bandit_.credit(finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
@@ -160,7 +160,7 @@ Result<bool> Tuning::collect() {
 }
 
 Status Tuning::confirm_finalists() {
-  std::vector<const Trial*> finalists = history_.best_candidates(options_.finalists, false);
+  std::vector<const RunTrial*> finalists = history_.best_candidates(options_.finalists, false);
   for (auto* trial : history_.best_candidates(options_.finalists, true))
     if (std::find(finalists.begin(), finalists.end(), trial) == finalists.end()) finalists.push_back(trial);
   // The likeliest winners of both kinds first: an interrupt leaves the rest unconfirmed.
@@ -200,7 +200,7 @@ void Tuning::report_progress(bool improved, std::string message) {
 
 TuneReport Tuning::report() const {
   TuneReport report;
-  std::vector<Trial> trials(history_.begin(), history_.end());
+  std::vector<RunTrial> trials(history_.begin(), history_.end());
   if (history_.baseline()) report.baseline = *history_.baseline();
   report.best = best_of(trials, false), report.best_applicable = best_of(trials, true);
   report.tried = static_cast<size_t>(tried());
@@ -246,7 +246,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   return report();
 }
 
-Json trial_json(const std::optional<Trial>& trial) {
+Json trial_json(const std::optional<RunTrial>& trial) {
   if (!trial) return nullptr;
   auto& figures = trial->figures();
   return {{"id", trial->id}, {"tier", trial->candidate.tier}, {"proposer", trial->candidate.proposer},

@@ -34,8 +34,8 @@ struct TuneOptions {
 };
 
 struct TuneReport {
-  std::optional<Trial> baseline;
-  std::optional<Trial> best, best_applicable;   ///< With confirmed figures; a gain only if its lower end > kSmallestGain.
+  std::optional<RunTrial> baseline;
+  std::optional<RunTrial> best, best_applicable;   ///< With confirmed figures; a gain only if its lower end > kSmallestGain.
   size_t tried = 0, failed = 0;
   std::map<std::string, size_t> outcomes;       ///< By name(Outcome).
   std::map<std::string, size_t> tiers;          ///< Candidates tried per tier.
@@ -43,7 +43,7 @@ struct TuneReport {
   bool interrupted = false;
   std::string stopped_by;                       ///< "time", "evaluations", "nothing left to try", "interrupt".
 
-  bool gained(const std::optional<Trial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
+  bool gained(const std::optional<RunTrial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
 };
 
 Json to_json(const TuneReport& report);

@@ -17,7 +17,7 @@ constexpr size_t kInherited = 3;   ///< Recipes of the previous base that are tr
 
 }  // namespace
 
-const Trial* compiler_base(const History& history) { return history.best_applicable(); }
+const RunTrial* compiler_base(const History& history) { return history.best_applicable(); }
 
 Space FlagProposer::recipe_space() {
   std::vector<Tunable> parameters{{"level", {0, 1, 2, 3}, 2, false},
@@ -44,7 +44,7 @@ FlagProposer::FlagProposer(std::string strategy, uint64_t seed)
     : strategy_(std::move(strategy)), seed_(seed), space_(recipe_space()) {}
 
 std::vector<Proposal> FlagProposer::propose(const History& history, size_t count) {
-  const Trial* origin = compiler_base(history);
+  const RunTrial* origin = compiler_base(history);
   if (!origin) return {};
   Base& base = bases_[origin->id];
   if (!base.searcher) {
@@ -86,7 +86,7 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
   return proposals;
 }
 
-void FlagProposer::learn(const Trial& trial) {
+void FlagProposer::learn(const RunTrial& trial) {
   Hash key = trial.candidate.key();
   for (auto& [id, base] : bases_) {
     auto asked = base.asked.find(key);

@@ -15,7 +15,7 @@ class FlagProposer : public Proposer {
   std::string name() const override { return "flags:" + strategy_; }
   std::string tier() const override { return "compiler"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
-  void learn(const Trial& trial) override;
+  void learn(const RunTrial& trial) override;
 
   static Space recipe_space();
   static Recipe recipe(const Space& space, const Point& point);
@@ -35,6 +35,6 @@ class FlagProposer : public Proposer {
 };
 
 /// What a compiler-tier candidate of `history` is made from: the best candidate whose recipe is the default.
-const Trial* compiler_base(const History& history);
+const RunTrial* compiler_base(const History& history);
 
 }  // namespace kernelift

@@ -45,7 +45,7 @@ PassPipeline PassProposer::next() {
 }
 
 std::vector<Proposal> PassProposer::propose(const History& history, size_t count) {
-  const Trial* origin = history.best_applicable();
+  const RunTrial* origin = history.best_applicable();
   if (!origin) return {};
   if (origin->id != base_) {  // A faster source: what led on the old one is tried first on the new one.
     first_.clear();
@@ -73,7 +73,7 @@ std::vector<Proposal> PassProposer::propose(const History& history, size_t count
   return proposals;
 }
 
-void PassProposer::learn(const Trial& trial) {
+void PassProposer::learn(const RunTrial& trial) {
   auto asked = asked_.find(trial.candidate.key());
   if (asked == asked_.end()) return;
   PassPipeline pipeline = std::move(asked->second);

@@ -17,7 +17,7 @@ class PassProposer : public Proposer {
   std::string name() const override { return "passes"; }
   std::string tier() const override { return "compiler"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
-  void learn(const Trial& trial) override;
+  void learn(const RunTrial& trial) override;
 
  private:
   struct Member { PassPipeline pipeline; double speedup = 0; };
@@ -27,7 +27,7 @@ class PassProposer : public Proposer {
   std::optional<PassPipeline> next_reduction();
 
   Random random_;
-  int64_t base_ = 0;                        ///< Trial whose candidate the population was measured on.
+  int64_t base_ = 0;                        ///< RunTrial whose candidate the population was measured on.
   std::vector<PassPipeline> first_;         ///< To be tried before anything is bred; last first.
   std::vector<Member> population_;          ///< Best first.
   std::map<Hash, PassPipeline> asked_;

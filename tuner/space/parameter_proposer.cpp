@@ -24,7 +24,7 @@ bool wrong_in_kind(const Verdict& verdict) {
 ParameterProposer::ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed)
     : mep_(mep), strategy_(std::move(strategy)), seed_(seed) {}
 
-ParameterProposer::Base* ParameterProposer::base_for(const Trial& trial, const History& history) {
+ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, const History& history) {
   auto& slot = bases_[trial.candidate.source];
   if (slot) return slot.get();
   slot = std::make_unique<Base>();
@@ -77,7 +77,7 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
   for (auto* trial : history.best_sources(kSources)) {
     if (proposals.size() >= count) break;
     // A winner of this tier has another text than the source it was tuned from; tuning goes on in that one's space.
-    const Trial* origin = trial;
+    const RunTrial* origin = trial;
     while (origin->candidate.tier == "params" && !origin->parents.empty() && history.find(origin->parents[0]))
       origin = history.find(origin->parents[0]);
     Base* base = base_for(*origin, history);
@@ -99,7 +99,7 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
   return proposals;
 }
 
-void ParameterProposer::learn(const Trial& trial) {
+void ParameterProposer::learn(const RunTrial& trial) {
   Hash key = trial.candidate.key();
   for (auto& [source, base] : bases_) {
     auto asked = base->asked.find(key);

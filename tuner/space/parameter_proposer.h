@@ -19,7 +19,7 @@ class ParameterProposer : public Proposer {
   std::string name() const override { return "params:" + strategy_; }
   std::string tier() const override { return "params"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
-  void learn(const Trial& trial) override;
+  void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
 
  private:
@@ -34,7 +34,7 @@ class ParameterProposer : public Proposer {
     std::map<Hash, Point> asked;              ///< By candidate key.
   };
 
-  Base* base_for(const Trial& trial, const History& history);
+  Base* base_for(const RunTrial& trial, const History& history);
   void start_searcher(Base& base);
 
   const Mep& mep_;

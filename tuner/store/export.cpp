@@ -35,7 +35,7 @@ struct Table {
   std::vector<Json> rows;             ///< Configurations, one per trial.
 };
 
-Table configurations(const std::vector<Trial>& trials) {
+Table configurations(const std::vector<RunTrial>& trials) {
   Table table;
   std::set<std::string> names;
   Bindings originals;
@@ -57,7 +57,7 @@ Table configurations(const std::vector<Trial>& trials) {
   return table;
 }
 
-Json t4(const std::vector<Trial>& trials, const Table& table, const RunMeta& meta) {
+Json t4(const std::vector<RunTrial>& trials, const Table& table, const RunMeta& meta) {
   Json results = Json::array();
   for (size_t i = 0; i < trials.size(); ++i) {
     auto& verdict = trials[i].verdict;
@@ -80,7 +80,7 @@ Json t4(const std::vector<Trial>& trials, const Table& table, const RunMeta& met
   return {{"metadata", {{"timeunit", "miliseconds"}}}, {"results", results}, {"schema_version", "1.0.0"}};
 }
 
-Json cachefile(const std::vector<Trial>& trials, const Table& table, const RunMeta& meta) {
+Json cachefile(const std::vector<RunTrial>& trials, const Table& table, const RunMeta& meta) {
   Json tune_params = Json::object(), cache = Json::object();
   for (auto& name : table.names) {
     std::vector<Json> values;
@@ -113,7 +113,7 @@ Json cachefile(const std::vector<Trial>& trials, const Table& table, const RunMe
           {"cache", cache}};
 }
 
-Json own(const std::vector<Trial>& trials, const RunMeta& meta) {
+Json own(const std::vector<RunTrial>& trials, const RunMeta& meta) {
   Json document = artefact("kernelift-run", kRunVersion, 1);
   document["mep"] = meta.mep, document["kernel"] = meta.kernel, document["device"] = meta.device;
   document["seed"] = meta.seed, document["tiers"] = meta.tiers, document["started"] = meta.started;

@@ -260,16 +260,16 @@ Result<std::string> Run::get_state(const std::string& key) const {
   return value;
 }
 
-Result<std::vector<Trial>> Run::history() const {
+Result<std::vector<RunTrial>> Run::history() const {
   Database& database = state_->database;
   std::string where = state_->file.string();
-  std::vector<Trial> trials;
+  std::vector<RunTrial> trials;
   Status status;
   KERNELIFT_ASSIGN(Statement select, database.prepare(
       "SELECT candidate.id, candidate.candidate, source.text, verdict, coalesce(confirmed, ''), at FROM candidate "
       "JOIN source ON source.hash = candidate.source ORDER BY candidate.id"));
   auto read = [&](const Statement& row) -> Status {
-    Trial trial;
+    RunTrial trial;
     trial.id = row.integer(0), trial.at = row.real(5);
     std::string place = where + ": candidate " + std::to_string(trial.id);
     KERNELIFT_ASSIGN(Json body, parse_json(row.text(1), place));
@@ -297,22 +297,22 @@ Result<std::vector<Trial>> Run::history() const {
   return trials;
 }
 
-Result<std::optional<Trial>> Run::baseline() const {
+Result<std::optional<RunTrial>> Run::baseline() const {
   KERNELIFT_ASSIGN(auto trials, history());
   for (auto& trial : trials)
     if (trial.candidate.tier == "baseline") return std::optional(trial);
-  return std::optional<Trial>();
+  return std::optional<RunTrial>();
 }
 
-Result<std::optional<Trial>> Run::best(bool applicable_only) const {
+Result<std::optional<RunTrial>> Run::best(bool applicable_only) const {
   KERNELIFT_ASSIGN(auto trials, history());
   return best_of(trials, applicable_only);
 }
 
-std::optional<Trial> best_of(const std::vector<Trial>& trials, bool applicable_only) {
-  const Trial* best = nullptr;
+std::optional<RunTrial> best_of(const std::vector<RunTrial>& trials, bool applicable_only) {
+  const RunTrial* best = nullptr;
   bool confirmed_any = false;
-  auto counts = [&](const Trial& trial) {
+  auto counts = [&](const RunTrial& trial) {
     return (!applicable_only || trial.applicable()) && trial.candidate.tier != "baseline";
   };
   for (auto& trial : trials) confirmed_any |= counts(trial) && trial.confirmed.has_value();

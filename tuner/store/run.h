@@ -30,7 +30,7 @@ struct RunMeta {
   double seconds_spent = 0;          ///< Over all sittings.
 };
 
-struct Trial {
+struct RunTrial {
   int64_t id = 0;                    ///< Counts from 1 in order of completion.
   Candidate candidate;
   Verdict verdict;                   ///< As screened during the search.
@@ -71,12 +71,12 @@ class Run {
   Status put_state(const std::string& key, const std::string& value);
   Result<std::string> get_state(const std::string& key) const;
 
-  Result<std::vector<Trial>> history() const;
+  Result<std::vector<RunTrial>> history() const;
   /// The original, as first measured.
-  Result<std::optional<Trial>> baseline() const;
+  Result<std::optional<RunTrial>> baseline() const;
   /// Most promised gain (lower end of the interval), confirmed figures first: if any finalist was confirmed, only those
   /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express.
-  Result<std::optional<Trial>> best(bool applicable_only = false) const;
+  Result<std::optional<RunTrial>> best(bool applicable_only = false) const;
 
  private:
   struct State;
@@ -86,6 +86,6 @@ class Run {
 };
 
 /// The choice that Run::best() makes, on trials in memory.
-std::optional<Trial> best_of(const std::vector<Trial>& trials, bool applicable_only);
+std::optional<RunTrial> best_of(const std::vector<RunTrial>& trials, bool applicable_only);
 
 }  // namespace kernelift

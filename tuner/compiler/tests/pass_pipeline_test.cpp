@@ -50,7 +50,7 @@ TEST(PassProposer, ReducesTheLeaderToWhatMatters) {
     if (proposals.empty()) break;
     const std::string& passes = proposals[0].candidate.recipe.passes;
     bool helps = passes.find("licm") != std::string::npos;  // The only pass that does anything.
-    Trial trial{id, proposals[0].candidate, fake_ok(helps ? 1.2 : 1.0), {}, {1}, 0};
+    RunTrial trial{id, proposals[0].candidate, fake_ok(helps ? 1.2 : 1.0), {}, {1}, 0};
     double merit = trial.verdict.speedup() - passes.size() * 1e-5;
     if (merit > highest) highest = merit, best = passes;
     proposer.learn(trial);

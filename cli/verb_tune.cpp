@@ -1,0 +1,214 @@
+// `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can be
+// continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
+#include <csignal>
+#include <cstdio>
+
+#include "cli/duration.h"
+#include "cli/verbs.h"
+#include "core/base/file.h"
+#include "sandbox/compile/frontend.h"
+#include "sandbox/compile/paths.h"
+#include "sandbox/evaluate/evaluate.h"
+#include "tuner/tiers.h"
+#include "tuner/tuner.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli {
+namespace {
+
+constexpr double kDefaultSeconds = 300;
+constexpr double kLogEvery = 10;         ///< Seconds between lines of a log.
+constexpr size_t kNoteWidth = 60;
+
+struct Options {
+  std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
+  int64_t evaluations = 0, llm_calls = 40, llm_tokens = 2'000'000;
+  uint64_t seed = 1;
+  bool resume = false;
+};
+
+std::atomic<bool> interrupted = false;
+
+/// The first signal ends the run tidily; a second one ends the process as usual.
+void on_signal(int number) {
+  interrupted = true;
+  std::signal(number, SIG_DFL);
+}
+
+std::string gain(double speedup) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3fx", speedup);
+  return text;
+}
+
+class ProgressPrinter {
+ public:
+  explicit ProgressPrinter(const Context& context) : context_(context), live_(context.terminal()) {}
+  ~ProgressPrinter() { clear(); }
+
+  void operator()(const Progress& progress) {
+    if (!progress.message.empty()) {
+      clear();
+      if (context_.verbosity > 0 || progress.message.find("confirming") == std::string::npos) context_.note("  " + progress.message);
+    }
+    std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) + " failed)  best " +
+                       gain(progress.best) + (progress.best_note.empty() ? "" : " " + progress.best_note.substr(0, kNoteWidth)) +
+                       "  now " + progress.tier;
+    if (progress.seconds_left >= 0) line += "  " + duration_words(progress.seconds_left) + " left";
+    else if (progress.evaluations_left >= 0) line += "  " + std::to_string(progress.evaluations_left) + " left";
+    if (live_) {
+      std::fprintf(stderr, "\r\033[K%s", line.c_str());
+      std::fflush(stderr);
+      shown_ = true;
+    } else if (progress.improved || progress.seconds - logged_ >= kLogEvery) {
+      logged_ = progress.seconds;
+      context_.note(line);
+    }
+  }
+
+ private:
+  void clear() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+    shown_ = false;
+  }
+  const Context& context_;
+  bool live_, shown_ = false;
+  double logged_ = 0;
+};
+
+/// Creates the run, or finds the one to continue; fills the budgets, which count over all sittings.
+Result<Run> prepare_run(const Options& options, const Context& context, const fs::path& folder, const Mep& mep,
+                        const std::vector<std::string>& tiers, TuneOptions& tuning) {
+  double seconds = 0;
+  if (!options.time.empty()) {
+    KERNELIFT_ASSIGN(seconds, parse_duration(options.time));
+  }
+  fs::path state = context.state_folder();
+  std::string name = folder.filename().string();
+  if (options.resume) {
+    fs::path file = Run::latest_path(state, name);
+    if (file.empty()) return usage_error("there is no run of " + name + " under " + (state / "runs").string() + " to continue; leave --resume away");
+    KERNELIFT_ASSIGN(Run run, Run::resume(file));
+    KERNELIFT_ASSIGN(auto history, run.history());
+    int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
+    // Named budgets are for this sitting; else what is left of the run's own.
+    tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
+    tuning.evaluations = options.evaluations > 0 ? tried + options.evaluations : run.meta().evaluation_budget;
+    if (seconds == 0 && options.evaluations > 0) tuning.seconds = 0;
+    tuning.seed = run.meta().seed + static_cast<uint64_t>(tried);
+    return run;
+  }
+  tuning.seconds = seconds > 0 ? seconds : options.evaluations > 0 ? 0 : kDefaultSeconds;
+  tuning.evaluations = options.evaluations;
+  tuning.seed = options.seed;
+  RunMeta meta;
+  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.seed = options.seed;
+  KERNELIFT_ASSIGN(meta.mep_hash, hash_mep(folder, mep));
+  meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
+  KERNELIFT_TRY(create_state_folder(state));
+  return Run::create(Run::next_path(state, name), meta);
+}
+
+TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder, const std::vector<std::string>& tiers) {
+  TierOptions made;
+  made.tiers = tiers, made.strategy = options.strategy;
+  for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
+    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
+    FrontendOptions frontend;
+    frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags, frontend.folder = folder.string();
+    made.clang_arguments.push_back(frontend_arguments(frontend));
+  }
+  return made;
+}
+
+void print_report(const TuneReport& report, const Run& run, const Context& context) {
+  auto line = [&](const char* what, const std::optional<RunTrial>& trial) {
+    if (!report.gained(trial)) return context.say(std::string(what) + "no gain beyond noise");
+    auto& figures = trial->figures();
+    context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
+                (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " + trial->candidate.tier + ": " + trial->candidate.note);
+  };
+  std::string failures;
+  for (auto& [outcome, count] : report.outcomes)
+    if (outcome != "ok") failures += (failures.empty() ? " (" : ", ") + std::to_string(count) + " " + outcome;
+  context.say("Tried " + std::to_string(report.tried) + " candidates in " + duration_words(report.seconds) + (failures.empty() ? "" : failures + ")") +
+              "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
+  line("Best as source and parameters: ", report.best_applicable);
+  line("Best with the compiler tier:   ", report.best);
+  context.say("Run: " + run.file().string());
+}
+
+Result<Exit> run_verb(const Options& options, const Context& context) {
+  std::error_code code;
+  fs::path folder = fs::canonical(options.mep, code);
+  if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
+  TierOptions tier = tier_options(options, mep, folder, tiers);
+  LlmOptions llm;
+  if (!options.llm.empty()) {
+    KERNELIFT_ASSIGN(llm.spec, ModelSpec::parse(options.llm));
+    llm.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
+    llm.most_calls = static_cast<int>(options.llm_calls), llm.most_tokens = options.llm_tokens;
+  }
+  EvaluatorOptions evaluation;
+  evaluation.device = context.device;
+  KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
+
+  TuneOptions tuning;
+  KERNELIFT_ASSIGN(Run run, prepare_run(options, context, folder, mep, tiers, tuning));
+  if (!options.llm.empty()) {
+    llm.transcripts = run.transcript_folder();
+    KERNELIFT_ASSIGN(llm.spent, run.get_state("llm"));
+    llm.save_spent = [&run](const std::string& spent) { (void)run.put_state("llm", spent); };
+    llm.device = context.device == "cpu" ? cpu_device_label() : context.device;
+    tier.llm = llm;
+  }
+  tier.seed = tuning.seed;
+  KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
+  KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));
+  interrupted = false;
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  Result<TuneReport> report = [&] {
+    ProgressPrinter printer(context);
+    tuning.interrupted = &interrupted;
+    tuning.progress = [&](const Progress& progress) { printer(progress); };
+    return tune(mep, folder, *evaluator, run, std::move(proposers), tuning);
+  }();
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  if (!report.ok()) return std::move(report).error();
+  print_report(*report, run, context);
+  Json document = to_json(*report);
+  document["run"] = run.file().string();
+  context.emit(document);
+  if (report->interrupted) {
+    context.note("Interrupted; everything measured is stored. Continue with: " + context.invoked_as + " tune " + options.mep + " --resume");
+    return Exit::Interrupted;
+  }
+  return report->gained(report->best) ? Exit::Done : Exit::No;
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MEP", options->mep, "Folder made by `kernelift extract`")->required();
+  app.add_option("--tiers", options->tiers, "source, params, compiler: which to use");
+  app.add_option("--time", options->time, "Budget: 90, 10m, 1h30m (default 5m unless --evals is given)");
+  app.add_option("--evals", options->evaluations, "Budget: candidates measured")->check(CLI::PositiveNumber);
+  app.add_option("--llm", options->llm, "openai:URL,MODEL or anthropic:URL,MODEL; empty URL: the vendor's; key from OPENAI_API_KEY or ANTHROPIC_API_KEY");
+  app.add_option("--llm-calls", options->llm_calls, "Most questions to the model")->check(CLI::PositiveNumber);
+  app.add_option("--llm-tokens", options->llm_tokens, "Most tokens, input and output")->check(CLI::PositiveNumber);
+  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio");
+  app.add_option("--seed", options->seed, "Seed of all random choices");
+  app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
+  return [options](const Context& context) { return run_verb(*options, context); };
+}
+
+}  // namespace
+
+extern const Verb kTune = {"tune", "search for a faster version through source, parameters and compiler",
+                           "kernelift tune meps/bilateral --time 10m --tiers source,params,compiler", setup};
+
+}  // namespace kernelift::cli

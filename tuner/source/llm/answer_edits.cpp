@@ -1,0 +1,187 @@
+// See answer_edits.h.
+#include "tuner/source/llm/answer_edits.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace kernelift {
+namespace {
+
+constexpr std::string_view kSearch = "<<<<<<< SEARCH", kDivide = "=======", kReplace = ">>>>>>> REPLACE";
+constexpr size_t kShownLines = 8;      ///< Of the nearest place, in a complaint.
+constexpr size_t kLongestIdea = 160;
+
+struct Block { std::string search, replace; };
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::stringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string trimmed(const std::string& line) {
+  size_t begin = line.find_first_not_of(" \t"), end = line.find_last_not_of(" \t");
+  return begin == line.npos ? "" : line.substr(begin, end - begin + 1);
+}
+
+/// Share of the shorter line's character pairs that the other has too.
+double likeness(const std::string& a, const std::string& b) {
+  if (a.size() < 2 || b.size() < 2) return a == b && !a.empty();
+  std::vector<std::string> left, right;
+  for (size_t i = 0; i + 1 < a.size(); ++i) left.push_back(a.substr(i, 2));
+  for (size_t i = 0; i + 1 < b.size(); ++i) right.push_back(b.substr(i, 2));
+  std::sort(left.begin(), left.end());
+  std::sort(right.begin(), right.end());
+  std::vector<std::string> both;
+  std::set_intersection(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
+  return 2.0 * static_cast<double>(both.size()) / static_cast<double>(left.size() + right.size());
+}
+
+std::string nearest_lines(const std::string& source, const std::string& search) {
+  auto wanted = lines_of(search), lines = lines_of(source);
+  std::string key;
+  for (auto& line : wanted)
+    if (trimmed(line).size() > key.size()) key = trimmed(line);
+  size_t best = 0;
+  double most = -1;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (double alike = likeness(trimmed(lines[i]), key); alike > most) most = alike, best = i;
+  size_t begin = best > kShownLines / 2 ? best - kShownLines / 2 : 0;
+  std::string shown;
+  for (size_t i = begin; i < std::min(lines.size(), begin + kShownLines); ++i) shown += lines[i] + "\n";
+  return "The nearest lines (from line " + std::to_string(begin + 1) + ") are:\n```\n" + shown + "```\n";
+}
+
+size_t occurrences(const std::string& text, const std::string& piece) {
+  size_t count = 0;
+  for (size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++count;
+  return count;
+}
+
+/// The blocks of an answer; `complaint` is set where the markers do not pair up.
+std::vector<Block> blocks_of(const std::vector<std::string>& lines, std::string& complaint) {
+  std::vector<Block> blocks;
+  enum { Outside, Searching, Replacing } state = Outside;
+  Block block;
+  for (auto& line : lines) {
+    std::string marker = trimmed(line);
+    if (marker == kSearch) {
+      if (state != Outside) complaint = "A SEARCH block begins inside another one.";
+      state = Searching, block = {};
+    } else if (state == Searching && marker == kDivide) {
+      state = Replacing;
+    } else if (state == Replacing && marker == kReplace) {
+      blocks.push_back(block);
+      state = Outside;
+    } else if (state == Searching) {
+      block.search += line + "\n";
+    } else if (state == Replacing) {
+      block.replace += line + "\n";
+    }
+  }
+  if (state != Outside) complaint = "The answer ends inside a SEARCH/REPLACE block.";
+  return blocks;
+}
+
+/// The only fenced block with a kernel in it.
+std::optional<std::string> whole_file(const std::vector<std::string>& lines, std::string& complaint) {
+  std::vector<std::string> fenced;
+  bool inside = false;
+  for (auto& line : lines) {
+    if (trimmed(line).starts_with("```")) {
+      if (!inside) fenced.emplace_back();
+      inside = !inside;
+    } else if (inside) {
+      fenced.back() += line + "\n";
+    }
+  }
+  if (inside) {
+    complaint = "The answer ends inside a fenced block.";
+    return std::nullopt;
+  }
+  std::erase_if(fenced, [](auto& text) { return text.find("__global__") == text.npos; });
+  if (fenced.size() == 1) return fenced[0];
+  complaint = fenced.empty() ? "The answer holds no edit: neither a SEARCH/REPLACE block nor one fenced block with the whole file."
+                             : "The answer holds several fenced blocks with kernels; which one is meant is not clear.";
+  return std::nullopt;
+}
+
+std::string idea_of(const std::vector<std::string>& lines) {
+  std::string first;
+  for (auto& line : lines) {
+    std::string text = trimmed(line);
+    if (text.starts_with("IDEA:")) return trimmed(text.substr(5)).substr(0, kLongestIdea);
+    if (first.empty() && !text.empty() && text[0] != '<' && text[0] != '`') first = text;
+  }
+  return first.substr(0, kLongestIdea);
+}
+
+/// `LAUNCH grid.x = EXPRESSION`; complaints name what is wrong.
+void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel, std::string& complaint) {
+  size_t equals = line.find('=');
+  std::string target = trimmed(line.substr(6, equals == line.npos ? line.npos : equals - 6));
+  auto expression = equals == line.npos ? Result<Expression>(usage_error("'=' is missing")) : Expression::parse(trimmed(line.substr(equals + 1)));
+  if (!expression.ok()) {
+    complaint = "'" + line + "' cannot be read: " + expression.error().message;
+    return;
+  }
+  for (auto& name : expression->variables())
+    if (!std::set<std::string>{"gx", "gy", "gz", "bx", "by", "bz", "shared"}.contains(name) && !candidate.values.contains(name)) {
+      complaint = "'" + line + "' uses '" + name + "'; only gx gy gz bx by bz shared (the recorded launch) may be used.";
+      return;
+    }
+  if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel));
+  auto& launch = candidate.launches[0];
+  const std::string axes = "xyz";
+  if (target == "shared") launch.shared = *expression;
+  else if (target.size() == 6 && target.starts_with("grid.") && axes.find(target[5]) != axes.npos) launch.grid[axes.find(target[5])] = *expression;
+  else if (target.size() == 7 && target.starts_with("block.") && axes.find(target[6]) != axes.npos) launch.block[axes.find(target[6])] = *expression;
+  else complaint = "'" + line + "' sets '" + target + "'; grid.x … block.z and shared can be set.";
+}
+
+}  // namespace
+
+AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off) {
+  AnswerEdits result;
+  auto lines = lines_of(answer);
+  result.idea = idea_of(lines);
+  Candidate candidate = parent;
+  auto blocks = blocks_of(lines, result.complaint);
+  if (cut_off && !result.complaint.empty()) result.complaint += " It was cut off at the token limit: answer with fewer, smaller edits.";
+  if (!result.complaint.empty()) return result;
+  if (blocks.empty()) {
+    auto text = whole_file(lines, result.complaint);
+    if (!text) return result;
+    candidate.source = *text;
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    std::string number = "SEARCH block " + std::to_string(i + 1);
+    if (trimmed(blocks[i].search).empty()) {
+      result.complaint = number + " is empty; say which lines it replaces.";
+      return result;
+    }
+    size_t found = occurrences(candidate.source, blocks[i].search);
+    if (found != 1) {
+      result.complaint = found ? number + " occurs " + std::to_string(found) + " times; add lines around it until it is unique."
+                               : number + " does not occur in the source; it must match exactly, blanks included. " +
+                                     nearest_lines(candidate.source, blocks[i].search);
+      return result;
+    }
+    candidate.source.replace(candidate.source.find(blocks[i].search), blocks[i].search.size(), blocks[i].replace);
+  }
+  for (auto& line : lines)
+    if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty()) apply_launch_line(trimmed(line), candidate, kernel, result.complaint);
+  if (!result.complaint.empty()) return result;
+  if (candidate.key() == parent.key()) {
+    result.complaint = "The edits change nothing.";
+    return result;
+  }
+  result.candidate = std::move(candidate);
+  return result;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,230 @@
+// See llm_proposer.h.
+#include "tuner/source/llm/llm_proposer.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "core/base/file.h"
+#include "tuner/source/llm/answer_edits.h"
+#include "tuner/source/llm/prompt.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kPatience = 3;              ///< Calls in a row that bring no answer before the model is left alone.
+constexpr size_t kShownAttempts = 12;
+constexpr size_t kBases = 3;              ///< Ideas start from one of this many best sources, the least used first.
+constexpr size_t kShownDiagnostics = 3000;
+
+/// Worth telling the model: its text is at fault, not the machine.
+bool repairable(const Verdict& verdict) {
+  return verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Refused || verdict.outcome == Outcome::OverResources;
+}
+
+std::string one_line(const Verdict& verdict) {
+  std::string text = verdict.text();
+  for (char& c : text)
+    if (c == '\n') c = ' ';
+  return text.substr(0, 240);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOptions options) {
+  KERNELIFT_ASSIGN(ChatModel model, ChatModel::open(options.spec, options.limits));
+  std::unique_ptr<LlmProposer> proposer(new LlmProposer(mep, std::move(options), std::move(model)));
+  auto& folder = proposer->options_.prompts;
+  KERNELIFT_ASSIGN(proposer->system_, fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
+  for (auto* name : {"optimise", "repair"}) KERNELIFT_TRY([&]() -> Status {
+    KERNELIFT_ASSIGN(std::string text, read_text(folder / (std::string(name) + ".txt")));
+    return done();
+  }());
+  return proposer;
+}
+
+LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, ChatModel model)
+    : mep_(mep), options_(std::move(options)), model_(std::move(model)) {
+  if (Json spent = Json::parse(options_.spent, nullptr, false); spent.is_object())
+    spent_ = {spent.value("calls", 0), spent.value("repairs", 0), spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
+  transcript_ = spent_.calls + spent_.repairs;
+}
+
+LlmProposer::~LlmProposer() {
+  stop_ = true;
+  if (calling_.valid()) calling_.wait();
+}
+
+std::string LlmProposer::attempts(const History& history) const {
+  std::vector<std::string> lines;
+  for (auto& trial : history)
+    if (trial.candidate.tier == "source") lines.push_back("- " + trial.candidate.note + ": " + one_line(trial.verdict));
+  if (lines.empty()) return "none";
+  std::string text;
+  for (size_t i = lines.size() > kShownAttempts ? lines.size() - kShownAttempts : 0; i < lines.size(); ++i) text += lines[i] + "\n";
+  return text;
+}
+
+Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
+  const RunTrial* base = nullptr;
+  auto uses = [&](const RunTrial* trial) {
+    auto found = uses_.find(trial->id);
+    return found == uses_.end() ? 0 : found->second;
+  };
+  for (auto* trial : history.best_sources(kBases))
+    if (!base || uses(trial) < uses(base)) base = trial;
+  if (!base) return answer_is_no("no working source to start from");
+  std::string geometry, parameters, facts;
+  for (auto& instance : mep_.instances)
+    geometry += instance.geometry.text() + ", " + std::to_string(instance.geometry.shared_bytes) + " bytes shared, " +
+                std::to_string(static_cast<int>(instance.weight * 100)) + " % of the kernel's time\n";
+  for (auto& parameter : mep_.parameters) parameters += "- " + parameter.type + " " + parameter.name + "\n";
+  facts = one_line(base->verdict) + "\n";
+  for (auto& [name, value] : base->verdict.counters) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%s: %.6g\n", name.c_str(), value);
+    facts += line;
+  }
+  for (auto& [name, value] : base->candidate.values) facts += name + " = " + std::to_string(value) + "\n";
+  Talk talk{base->id, base->candidate, {}, 0};
+  KERNELIFT_ASSIGN(std::string prompt, fill_prompt(options_.prompts, "optimise",
+                                                   {{"kernel", mep_.kernel_name}, {"device", options_.device}, {"geometry", geometry},
+                                                    {"parameters", parameters}, {"facts", facts}, {"history", attempts(history)},
+                                                    {"parent", base->candidate.note}, {"source", base->candidate.source}}));
+  talk.messages.push_back({false, prompt});
+  return talk;
+}
+
+bool LlmProposer::affordable(bool for_repair) {
+  std::string gone;
+  if (spent_.tokens >= options_.most_tokens) gone = "tokens";
+  else if (spent_.seconds >= options_.most_seconds) gone = "waiting time";
+  else if (!for_repair && spent_.calls >= options_.most_calls) gone = "calls";
+  else if (for_repair) return spent_.repairs < options_.most_repairs;
+  if (gone.empty()) return true;
+  gave_up_ = true;
+  notes_.push_back("the model's budget of " + gone + " is spent; going on without it");
+  return false;
+}
+
+void LlmProposer::call(Talk talk, const std::string& kind) {
+  ++(kind == "repair" ? spent_.repairs : spent_.calls);
+  save();
+  calling_ = std::async(std::launch::async, [this, talk = std::move(talk), kind]() mutable {
+    auto begin = std::chrono::steady_clock::now();
+    auto answer = model_.ask(system_, talk.messages, stop_);
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return Called{std::move(talk), std::move(answer), seconds, kind};
+  });
+}
+
+void LlmProposer::save() {
+  if (!options_.save_spent) return;
+  options_.save_spent(Json{{"calls", spent_.calls}, {"repairs", spent_.repairs}, {"tokens", spent_.tokens}, {"seconds", spent_.seconds}}.dump());
+}
+
+void LlmProposer::write_transcript(const Called& called) {
+  Json messages = Json::array();
+  for (auto& message : called.talk.messages) messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"text", message.text}});
+  Json transcript{{"kind", called.kind}, {"model", options_.spec.model}, {"url", options_.spec.url}, {"parent", called.talk.parent},
+                  {"seconds", called.seconds}, {"system", system_}, {"messages", messages}};
+  if (called.answer.ok()) {
+    transcript["answer"] = called.answer->text;
+    transcript["input_tokens"] = called.answer->input_tokens, transcript["output_tokens"] = called.answer->output_tokens;
+    transcript["cut_off"] = called.answer->cut_off;
+  } else {
+    transcript["error"] = called.answer.error().message;
+  }
+  char name[64];
+  std::snprintf(name, sizeof name, "%04d-%s.json", ++transcript_, called.kind.c_str());
+  std::string text = transcript.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (auto written = write_atomically(options_.transcripts / name, std::string_view(text)); !written.ok())
+    notes_.push_back("a transcript could not be kept: " + written.error().message);
+}
+
+void LlmProposer::repair(Talk talk, const std::string& complaint) {
+  if (talk.repairs >= options_.repairs_per_idea) {
+    notes_.push_back("dropped an idea after " + std::to_string(talk.repairs) + " repairs: " + complaint.substr(0, complaint.find('\n')));
+    return;
+  }
+  to_repair_.emplace_back(std::move(talk), complaint);
+}
+
+std::optional<Proposal> LlmProposer::take_answer() {
+  Called called = calling_.get();
+  spent_.seconds += called.seconds;
+  write_transcript(called);
+  if (!called.answer.ok()) {
+    save();
+    if (stop_) return std::nullopt;
+    notes_.push_back("no answer: " + called.answer.error().message);
+    if (++failures_ >= kPatience) {
+      gave_up_ = true;
+      notes_.push_back("the model is left alone after " + std::to_string(failures_) + " failed calls; going on without it");
+    }
+    return std::nullopt;
+  }
+  failures_ = 0;
+  spent_.tokens += called.answer->input_tokens + called.answer->output_tokens;
+  save();
+  Talk talk = std::move(called.talk);
+  talk.messages.push_back({true, called.answer->text});
+  auto edits = apply_answer(talk.base, called.answer->text, mep_.kernel_name, called.answer->cut_off);
+  if (!edits.candidate) {
+    notes_.push_back("an answer could not be applied: " + edits.complaint.substr(0, edits.complaint.find('\n')));
+    repair(std::move(talk), edits.complaint);
+    return std::nullopt;
+  }
+  Proposal proposal{std::move(*edits.candidate), {talk.parent}};
+  proposal.candidate.tier = tier(), proposal.candidate.recipe = Recipe{};
+  proposal.candidate.proposer = "llm/" + options_.spec.model;
+  proposal.candidate.note = edits.idea.empty() ? "(no idea stated)" : edits.idea;
+  asked_.emplace(proposal.candidate.key(), std::move(talk));
+  return proposal;
+}
+
+std::vector<Proposal> LlmProposer::propose(const History& history, size_t count) {
+  std::vector<Proposal> proposals;
+  if (calling_.valid() && calling_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    if (auto proposal = take_answer()) proposals.push_back(std::move(*proposal));
+  if (calling_.valid() || gave_up_) return proposals;
+  while (!to_repair_.empty()) {
+    auto [talk, complaint] = std::move(to_repair_.front());
+    to_repair_.pop_front();
+    if (!affordable(true)) continue;
+    auto prompt = fill_prompt(options_.prompts, "repair", {{"complaint", complaint}, {"source", talk.base.source}});
+    if (!prompt.ok()) {
+      notes_.push_back(prompt.error().message);
+      continue;
+    }
+    ++talk.repairs;
+    talk.messages.push_back({false, *prompt});
+    call(std::move(talk), "repair");
+    return proposals;
+  }
+  if (gave_up_ || !affordable(false)) return proposals;
+  auto talk = new_talk(history);
+  if (!talk.ok()) {
+    notes_.push_back(talk.error().message);
+    gave_up_ = true;
+    return proposals;
+  }
+  ++uses_[talk->parent];
+  call(std::move(*talk), "optimise");
+  return proposals;
+}
+
+void LlmProposer::learn(const RunTrial& trial) {
+  auto asked = asked_.find(trial.candidate.key());
+  if (asked == asked_.end()) return;
+  Talk talk = std::move(asked->second);
+  asked_.erase(asked);
+  if (repairable(trial.verdict))
+    repair(std::move(talk), "The edits applied, but the result was rejected (" + std::string(kernelift::name(trial.verdict.outcome)) + "):\n" +
+                                trial.verdict.detail.substr(0, kShownDiagnostics));
+}
+
+bool LlmProposer::waiting() const { return calling_.valid() || (!gave_up_ && !to_repair_.empty()); }
+
+std::vector<std::string> LlmProposer::take_notes() { return std::exchange(notes_, {}); }
+
+}  // namespace kernelift

@@ -1,0 +1,27 @@
+// See prompt.h.
+#include "tuner/source/llm/prompt.h"
+
+#include "core/base/file.h"
+
+namespace kernelift {
+
+Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
+                                const std::map<std::string, std::string>& values) {
+  auto file = folder / (name + ".txt");
+  KERNELIFT_ASSIGN(std::string text, read_text(file));
+  std::string out;
+  size_t at = 0;
+  for (size_t open; (open = text.find("{{", at)) != text.npos;) {
+    size_t close = text.find("}}", open);
+    if (close == text.npos) return environment_error(file.string() + ": a '{{' is never closed");
+    std::string key = text.substr(open + 2, close - open - 2);
+    auto value = values.find(key);
+    if (value == values.end()) return environment_error(file.string() + ": nothing is known of the placeholder '" + key + "'");
+    out.append(text, at, open - at);
+    out += value->second;
+    at = close + 2;
+  }
+  return out + text.substr(at);
+}
+
+}  // namespace kernelift

@@ -1,0 +1,94 @@
+// See rule_proposer.h.
+#include "tuner/source/rule_proposer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kParents = 3;           ///< Sources that edits are stacked on.
+constexpr double kCuriosity = 0.03;      ///< Promise of a rule not tried yet: a gain of 3 %.
+constexpr double kDepthPenalty = 0.01;   ///< Per rank of the parent among the best.
+
+}  // namespace
+
+std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity, const std::string& kernel) {
+  auto text = apply_edits(candidate.source, opportunity.edits);
+  if (!text || *text == candidate.source) return std::nullopt;
+  Candidate changed = candidate;
+  changed.source = std::move(*text);
+  changed.tier = "source", changed.proposer = std::string("rules/") + rule.name, changed.recipe = Recipe{};
+  std::string values;
+  for (auto& [name, value] : opportunity.values) values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
+  std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
+  changed.note = candidate.tier == "baseline" ? note : candidate.note + "; " + note;
+  if (opportunity.grid_axis >= 0) {
+    if (changed.launches.empty()) changed.launches.push_back(CandidateLaunch::as_recorded(kernel));
+    for (auto& launch : changed.launches) {
+      auto& grid = launch.grid[opportunity.grid_axis];
+      grid = *Expression::parse("ceil_div(" + grid.text() + ", " + std::to_string(opportunity.grid_divisor) + ")");
+    }
+  }
+  return changed;
+}
+
+RuleProposer::RuleProposer(KernelFacts facts, std::vector<std::string> clang_arguments)
+    : facts_(std::move(facts)), arguments_(std::move(clang_arguments)) {}
+
+double RuleProposer::promise(const Rule* rule) const {
+  auto found = records_.find(rule);
+  if (found == records_.end()) return kCuriosity;
+  return (kCuriosity + found->second.gained) / (1 + found->second.tried);
+}
+
+std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
+  auto [place, fresh] = ideas_.try_emplace(trial.candidate.source);
+  if (!fresh) return place->second;
+  auto source = KernelSource::parse(trial.candidate.source, arguments_);
+  if (!source.ok()) {
+    notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " + source.error().message.substr(0, 200));
+    return place->second;
+  }
+  for (auto* rule : all_rules())
+    for (auto& opportunity : opportunities(*rule, *source, facts_))
+      if (auto candidate = apply(trial.candidate, *rule, opportunity, facts_.kernel)) place->second.push_back({rule, std::move(*candidate)});
+  return place->second;
+}
+
+std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    std::deque<Idea>* from = nullptr;
+    std::deque<Idea>::iterator chosen;
+    const RunTrial* parent = nullptr;
+    double most = -INFINITY;
+    auto parents = history.best_sources(kParents);
+    for (size_t rank = 0; rank < parents.size(); ++rank) {
+      auto& ideas = ideas_of(*parents[rank]);
+      for (auto idea = ideas.begin(); idea != ideas.end(); ++idea) {
+        double value = promise(idea->rule) - kDepthPenalty * static_cast<double>(rank);
+        if (value > most) most = value, from = &ideas, chosen = idea, parent = parents[rank];
+      }
+    }
+    if (!from) break;
+    Idea idea = std::move(*chosen);
+    from->erase(chosen);
+    ++records_[idea.rule].tried;   // Also while in flight, so that a batch spreads over rules.
+    asked_.emplace(idea.candidate.key(), std::pair{idea.rule, parent->verdict.speedup()});
+    proposals.push_back({std::move(idea.candidate), {parent->id}});
+  }
+  return proposals;
+}
+
+void RuleProposer::learn(const RunTrial& trial) {
+  auto asked = asked_.find(trial.candidate.key());
+  if (asked == asked_.end()) return;
+  auto [rule, before] = asked->second;
+  if (trial.verdict.ok() && before > 0) records_[rule].gained += std::max(0.0, std::log(trial.verdict.speedup() / before));
+  asked_.erase(asked);
+}
+
+std::vector<std::string> RuleProposer::take_notes() { return std::exchange(notes_, {}); }
+
+}  // namespace kernelift

@@ -1,0 +1,93 @@
+// accumulate: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the compiler must
+// assume that C overlaps A or B. The element is kept in a register for the length of the loop:
+//   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+namespace {
+
+/// Leaves the loop other than at its end: the element would not be written back.
+bool leaves_early(const clang::Stmt* body) {
+  bool leaves = false;
+  walk(body, [&](const clang::Stmt* statement) {
+    leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt>(statement);
+    return !leaves;
+  });
+  return leaves;
+}
+
+const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) {
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+  if (!binary || !binary->isAssignmentOp()) return nullptr;
+  return llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
+}
+
+std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForStmt* loop) {
+  auto* outer = source.parent(loop);
+  if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(loop->getBody()) || has_barrier(loop->getBody())) return std::nullopt;
+  auto changed = changed_within(loop);
+  const clang::ArraySubscriptExpr* element = nullptr;
+  std::string element_text;
+  walk(loop->getBody(), [&](const clang::Stmt* statement) {
+    auto* candidate = assigned_element(statement);
+    auto* base = candidate ? named_variable(candidate->getBase()) : nullptr;
+    if (!element && base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(candidate->getIdx(), changed)) {
+      element = candidate;
+      element_text = source.spelled(candidate);
+    }
+    return true;
+  });
+  if (!element || element_text.empty() || element->getType().isVolatileQualified()) return std::nullopt;
+  auto* base = named_variable(element->getBase());
+  // Within the loop the array may be touched at this element only, and in these words.
+  std::vector<Span> uses;
+  bool clean = true, read = false;
+  size_t mentions_of_base = 0;
+  walk(loop, [&](const clang::Stmt* statement) {
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) mentions_of_base += reference->getDecl() == base;
+    auto* use = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
+    if (!use || named_variable(use->getBase()) != base) return true;
+    auto where = source.span(use);
+    if (!where || squeezed(source.spelled(use)) != squeezed(element_text)) clean = false;
+    else uses.push_back(*where);
+    return true;
+  });
+  read = uses.size() > 1;
+  walk(loop->getBody(), [&](const clang::Stmt* statement) {
+    auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement);
+    read |= compound && assigned_element(compound) && named_variable(assigned_element(compound)->getBase()) == base;
+    return true;
+  });
+  auto begin = source.span(loop);
+  auto end = source.statement_end(loop);
+  if (!clean || !read || mentions_of_base != uses.size() || !begin || !end || !source.first_on_line(begin->begin)) return std::nullopt;
+  std::string name = source.fresh_name(base->getName().str() + "_sum");
+  clang::QualType type = element->getType().getUnqualifiedType();
+  bool plain = !type->isDependentType() && type->isBuiltinType();
+  std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
+  std::string indent = source.indentation(begin->begin);
+  Opportunity found;
+  found.place = element_text + " in the loop at line " + std::to_string(source.line(begin->begin));
+  found.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + element_text + ";\n" + indent});
+  for (auto& use : uses) found.edits.push_back({use.begin, use.end, name});
+  found.edits.push_back({*end, *end, "\n" + indent + element_text + " = " + name + ";"});
+  return found;
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
+  std::vector<Opportunity> found;
+  for (auto* function : source.functions())
+    for (auto* loop : loops_in(function))
+      if (auto opportunity = in_loop(source, loop)) found.push_back(std::move(*opportunity));
+  return found;
+}
+
+}  // namespace
+
+const Rule kAccumulate = {"accumulate", "keep a loop's accumulator in a register instead of global memory",
+                          "the element's index does not change in the loop, and no other element of the array is touched there",
+                          {}, find};
+
+}  // namespace kernelift

@@ -1,0 +1,99 @@
+// float_literals: `x * 0.5` with a float x is computed in double, on hardware that does double at a fraction of the rate,
+// only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it and its
+// value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs.
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+namespace {
+
+const std::set<std::string>& double_functions() {
+  static const std::set<std::string> names = {"sqrt", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "fabs",
+                                              "floor", "ceil", "fmin", "fmax", "fma", "tanh", "sinh", "cosh", "atan", "atan2",
+                                              "asin", "acos", "erf", "rsqrt", "cbrt", "round", "trunc", "fmod"};
+  return names;
+}
+
+/// What an expression would need to be computed in float.
+struct Conversion {
+  std::vector<TextEdit> edits;
+  bool possible = true, has_float = false;
+};
+
+void examine(const KernelSource& source, const clang::Expr* expression, Conversion& into) {
+  expression = expression->IgnoreParens();
+  clang::QualType type = expression->getType();
+  auto& context = source.context();
+  if (type->isDependentType()) {
+    into.possible = false;
+  } else if (context.hasSameUnqualifiedType(type, context.FloatTy)) {
+    into.has_float = true;
+  } else if (type->isIntegerType()) {
+  } else if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(expression)) {
+    auto range = source.span(literal);
+    std::string text = source.spelled(literal);
+    if (!range || text.empty() || text.find_first_of("xXfFlL") != text.npos) into.possible = false;
+    else into.edits.push_back({range->end, range->end, "f"});
+  } else if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(expression)) {
+    examine(source, cast->getSubExpr(), into);
+  } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(expression);
+             unary && (unary->getOpcode() == clang::UO_Minus || unary->getOpcode() == clang::UO_Plus)) {
+    examine(source, unary->getSubExpr(), into);
+  } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression);
+             binary && (binary->isAdditiveOp() || binary->isMultiplicativeOp())) {
+    examine(source, binary->getLHS(), into);
+    examine(source, binary->getRHS(), into);
+  } else if (auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(expression)) {
+    examine(source, choice->getTrueExpr(), into);
+    examine(source, choice->getFalseExpr(), into);
+  } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(expression)) {
+    auto* callee = call->getDirectCallee();
+    auto name = source.offset(call->getCallee()->getEndLoc());
+    if (!callee || !callee->getIdentifier() || !name || !double_functions().contains(callee->getName().str())) {
+      into.possible = false;
+      return;
+    }
+    // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
+    auto begin = source.offset(call->getCallee()->getBeginLoc());
+    if (begin != name) return void(into.possible = false);
+    into.edits.push_back({*name + callee->getName().size(), *name + callee->getName().size(), "f"});
+    for (auto* argument : call->arguments()) examine(source, argument, into);
+  } else {
+    into.possible = false;
+  }
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
+  Opportunity found;
+  found.place = "whole text";
+  auto& context = source.context();
+  auto is = [&](clang::QualType type, clang::QualType wanted) { return !type->isDependentType() && context.hasSameUnqualifiedType(type, wanted); };
+  for (auto* function : source.functions())
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      std::vector<const clang::Expr*> roots;
+      if (auto* cast = llvm::dyn_cast<clang::CastExpr>(statement)) {
+        if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy)) roots = {cast->getSubExpr()};
+      } else if (auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement)) {
+        if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy)) roots = {compound->getRHS()};
+      } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary && binary->isComparisonOp()) {
+        if (is(binary->getLHS()->getType(), context.DoubleTy)) roots = {binary->getLHS(), binary->getRHS()};
+      }
+      if (roots.empty()) return true;
+      Conversion conversion;
+      for (auto* root : roots) examine(source, root, conversion);
+      bool compound = llvm::isa<clang::CompoundAssignOperator>(statement);
+      if (!conversion.possible || !(conversion.has_float || compound) || conversion.edits.empty()) return true;
+      found.edits.insert(found.edits.end(), conversion.edits.begin(), conversion.edits.end());
+      return false;
+    });
+  if (found.edits.empty()) return {};
+  return {found};
+}
+
+}  // namespace
+
+const Rule kFloatLiterals = {"float_literals", "compute float expressions in float, not in double",
+                             "a double expression of float operands and literals whose value becomes a float", {}, find};
+
+}  // namespace kernelift

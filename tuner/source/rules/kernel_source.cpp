@@ -1,0 +1,273 @@
+// See kernel_source.h. Implicit instantiations are not looked at: a rule must hold for the template as it is spelled.
+#include "tuner/source/rules/kernel_source.h"
+
+#include <clang/AST/Attr.h>
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/StmtCXX.h>
+#include <clang/Frontend/ASTUnit.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/model/kernel_key.h"
+#include "tuner/space/knob_text.h"
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kDiagnostics = 2000;   ///< Characters of diagnostics kept.
+
+/// Definitions written in the main file, in order.
+class Definitions : public clang::RecursiveASTVisitor<Definitions> {
+ public:
+  Definitions(clang::SourceManager& sources, std::vector<const clang::FunctionDecl*>& found) : sources_(sources), found_(found) {}
+  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+    if (function->doesThisDeclarationHaveABody() && sources_.isWrittenInMainFile(function->getLocation()) && !function->isImplicit())
+      found_.push_back(function);
+    return true;
+  }
+
+ private:
+  clang::SourceManager& sources_;
+  std::vector<const clang::FunctionDecl*>& found_;
+};
+
+class Collector : public clang::DiagnosticConsumer {
+ public:
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& diagnostic) override {
+    DiagnosticConsumer::HandleDiagnostic(level, diagnostic);
+    if (level < clang::DiagnosticsEngine::Error || text.size() > kDiagnostics) return;
+    llvm::SmallString<128> message;
+    diagnostic.FormatDiagnostic(message);
+    unsigned line = diagnostic.hasSourceManager() ? diagnostic.getSourceManager().getSpellingLineNumber(diagnostic.getLocation()) : 0;
+    text += (text.empty() ? "" : "\n") + std::string("line ") + std::to_string(line) + ": " + message.str().str();
+  }
+  std::string text;
+};
+
+bool is_builtin_variable(const clang::Expr* expression) {
+  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  if (!reference || !reference->getDecl()->getIdentifier()) return false;
+  llvm::StringRef name = reference->getDecl()->getName();
+  return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";
+}
+
+}  // namespace
+
+KernelSource::KernelSource() = default;
+KernelSource::KernelSource(KernelSource&&) noexcept = default;
+KernelSource& KernelSource::operator=(KernelSource&&) noexcept = default;
+KernelSource::~KernelSource() = default;
+
+Result<KernelSource> KernelSource::parse(const std::string& text, const std::vector<std::string>& arguments) {
+  KernelSource source;
+  source.text_ = text;
+  Collector diagnostics;
+  std::vector<std::string> all{"-fsyntax-only"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  source.unit_ = clang::tooling::buildASTFromCodeWithArgs(text, all, "kernel.cu", "kernelift", std::make_shared<clang::PCHContainerOperations>(),
+                                                          clang::tooling::getClangStripDependencyFileAdjuster(), {}, &diagnostics);
+  if (!source.unit_ || diagnostics.getNumErrors() || source.unit_->getDiagnostics().hasErrorOccurred())
+    return environment_error("the kernel's text does not parse: " + (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
+  Definitions definitions(source.unit_->getSourceManager(), source.functions_);
+  definitions.TraverseDecl(source.unit_->getASTContext().getTranslationUnitDecl());
+  for (auto* function : source.functions_)
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      for (auto* child : statement->children())
+        if (child) source.parents_.emplace(child, statement);
+      return true;
+    });
+  return source;
+}
+
+clang::ASTContext& KernelSource::context() const { return unit_->getASTContext(); }
+
+const clang::FunctionDecl* KernelSource::kernel(std::string_view name_expression) const {
+  std::string wanted(name_expression.substr(0, name_expression.find('<')));
+  if (wanted.starts_with("::")) wanted = wanted.substr(2);
+  while (!wanted.empty() && wanted.back() == ' ') wanted.pop_back();
+  for (auto* function : functions_) {
+    std::string name = function->getQualifiedNameAsString();
+    for (size_t at; (at = name.find("(anonymous namespace)::")) != name.npos;) name.erase(at, 23);
+    if (function->hasAttr<clang::CUDAGlobalAttr>() && (name == wanted || name.ends_with("::" + wanted))) return function;
+  }
+  return nullptr;
+}
+
+std::optional<size_t> KernelSource::offset(clang::SourceLocation location) const {
+  auto& sources = unit_->getSourceManager();
+  if (location.isInvalid() || location.isMacroID() || !sources.isInMainFile(location)) return std::nullopt;
+  return sources.getFileOffset(location);
+}
+
+std::optional<Span> KernelSource::span(const clang::Stmt* statement) const {
+  // A literal or variable that comes out of an object-like macro whole is still no text to edit.
+  auto begin = offset(statement->getBeginLoc()), last = offset(statement->getEndLoc());
+  if (!begin || !last) return std::nullopt;
+  unsigned length = clang::Lexer::MeasureTokenLength(statement->getEndLoc(), unit_->getSourceManager(), unit_->getLangOpts());
+  return Span{*begin, *last + length};
+}
+
+std::string KernelSource::spelled(const clang::Stmt* statement) const {
+  auto range = span(statement);
+  return range ? text_.substr(range->begin, range->end - range->begin) : std::string();
+}
+
+unsigned KernelSource::line(size_t offset) const {
+  return 1 + static_cast<unsigned>(std::count(text_.begin(), text_.begin() + static_cast<long>(offset), '\n'));
+}
+
+size_t KernelSource::line_begin(size_t offset) const {
+  size_t newline = offset ? text_.rfind('\n', offset - 1) : text_.npos;
+  return newline == text_.npos ? 0 : newline + 1;
+}
+
+std::string KernelSource::indentation(size_t offset) const {
+  size_t begin = line_begin(offset), end = text_.find_first_not_of(" \t", begin);
+  return text_.substr(begin, std::min(end, text_.size()) - begin);
+}
+
+bool KernelSource::first_on_line(size_t offset) const { return line_begin(offset) + indentation(offset).size() == offset; }
+
+std::optional<size_t> KernelSource::statement_end(const clang::Stmt* statement) const {
+  auto range = span(statement);
+  if (!range) return std::nullopt;
+  if (text_[range->end - 1] == '}' || text_[range->end - 1] == ';') return range->end;
+  size_t at = text_.find_first_not_of(" \t\r\n", range->end);
+  if (at == text_.npos || text_[at] != ';') return std::nullopt;
+  return at + 1;
+}
+
+const clang::Stmt* KernelSource::parent(const clang::Stmt* statement) const {
+  auto found = parents_.find(statement);
+  return found == parents_.end() ? nullptr : found->second;
+}
+
+std::string KernelSource::fresh_name(const std::string& stem) const {
+  std::string name = stem;
+  for (int number = 2; mentions(text_, name); ++number) name = stem + std::to_string(number);
+  return name;
+}
+
+void walk(const clang::Stmt* root, const std::function<bool(const clang::Stmt*)>& visit) {
+  if (!root || !visit(root) || llvm::isa<clang::PseudoObjectExpr>(root)) return;
+  for (auto* child : root->children()) walk(child, visit);
+}
+
+const clang::VarDecl* named_variable(const clang::Expr* expression) {
+  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  return reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+}
+
+std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
+  std::set<const clang::VarDecl*> changed;
+  auto add = [&](const clang::Expr* target) {
+    // The variable at the root of "v", "v.x", "v[3]" (an array of its own), but not what a pointer points at.
+    for (;;) {
+      target = target->IgnoreParenImpCasts();
+      if (auto* member = llvm::dyn_cast<clang::MemberExpr>(target); member && !member->isArrow()) target = member->getBase();
+      else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(target);
+               subscript && subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType()) target = subscript->getBase();
+      else break;
+    }
+    if (auto* variable = named_variable(target)) changed.insert(variable);
+  };
+  walk(root, [&](const clang::Stmt* statement) {
+    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) {
+      if (binary->isAssignmentOp()) add(binary->getLHS());
+    } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
+      if (unary->isIncrementDecrementOp() || unary->getOpcode() == clang::UO_AddrOf) add(unary->getSubExpr());
+    } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
+      for (auto* declared : declaration->decls())
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) {
+          changed.insert(variable);
+          if (variable->getType()->isReferenceType() && variable->getInit()) add(variable->getInit());
+        }
+    } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
+      for (auto* argument : call->arguments())
+        if (argument->isGLValue() || argument->isTypeDependent()) add(argument);
+      if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call)) add(method->getImplicitObjectArgument());
+      if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call); lambda && lambda->getNumArgs()) add(lambda->getArg(0));
+    }
+    return true;
+  });
+  return changed;
+}
+
+std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root) {
+  std::set<const clang::VarDecl*> found;
+  walk(root, [&](const clang::Stmt* statement) {
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement))
+      if (auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl())) found.insert(variable);
+    return true;
+  });
+  return found;
+}
+
+bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed) {
+  bool invariant = true;
+  walk(expression, [&](const clang::Stmt* statement) {
+    if (auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(statement)) {
+      bool builtin = false;
+      walk(pseudo->getSyntacticForm()->IgnoreParenImpCasts(), [&](const clang::Stmt* inner) {
+        if (auto* part = llvm::dyn_cast<clang::Expr>(inner)) builtin |= is_builtin_variable(part);
+        return true;
+      });
+      if (auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()))
+        builtin |= is_builtin_variable(property->getBaseExpr());
+      invariant &= builtin;
+      return false;
+    }
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
+      auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+      bool constant = llvm::isa<clang::EnumConstantDecl>(reference->getDecl()) ||
+                      llvm::isa<clang::NonTypeTemplateParmDecl>(reference->getDecl());
+      invariant &= constant || (variable && !changed.contains(variable) && !variable->getType().isVolatileQualified() &&
+                                (variable->hasLocalStorage() || variable->getType().isConstQualified()));
+    } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) {
+      invariant &= !binary->isAssignmentOp() && binary->getOpcode() != clang::BO_Comma;
+    } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
+      invariant &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref && unary->getOpcode() != clang::UO_AddrOf;
+    } else {
+      invariant &= llvm::isa<clang::IntegerLiteral, clang::FloatingLiteral, clang::ParenExpr, clang::ImplicitCastExpr,
+                             clang::CStyleCastExpr, clang::CXXFunctionalCastExpr, clang::CXXStaticCastExpr,
+                             clang::SubstNonTypeTemplateParmExpr>(statement);
+    }
+    return invariant;
+  });
+  return invariant;
+}
+
+bool has_barrier(const clang::Stmt* root) {
+  bool found = false;
+  walk(root, [&](const clang::Stmt* statement) {
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
+      std::string name;
+      if (auto* callee = call->getDirectCallee(); callee && callee->getIdentifier()) name = callee->getName().str();
+      // Calls of unknown functions (dependent, through pointers, methods such as block.sync()) may hold barriers.
+      if (!call->getDirectCallee() || llvm::isa<clang::CXXMemberCallExpr>(call)) found = true;
+      for (auto* word : {"__sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"})
+        found |= name.starts_with(word);
+    }
+    return !found;
+  });
+  return found;
+}
+
+std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function) {
+  std::vector<const clang::ForStmt*> loops;
+  walk(function->getBody(), [&](const clang::Stmt* statement) {
+    if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) loops.push_back(loop);
+    return !llvm::isa<clang::LambdaExpr>(statement);
+  });
+  return loops;
+}
+
+std::string squeezed(std::string_view text) {
+  std::string out;
+  for (char c : blank_comments(text))
+    if (!std::isspace(static_cast<unsigned char>(c))) out += c;
+  return out;
+}
+
+}  // namespace kernelift

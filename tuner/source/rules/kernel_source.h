@@ -1,0 +1,88 @@
+// A candidate's text, parsed: what rewrite rules look at. Rules read the AST to decide and edit the spelled text, so that
+// comments, macros and formatting of untouched code survive to the byte. Positions are byte offsets into the text;
+// whatever was spelled by a macro has none and is left alone.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace clang {
+class ASTContext;
+class ASTUnit;
+class Expr;
+class ForStmt;
+class FunctionDecl;
+class SourceLocation;
+class Stmt;
+class VarDecl;
+}  // namespace clang
+
+namespace kernelift {
+
+struct Span { size_t begin = 0, end = 0; };
+
+class KernelSource {
+ public:
+  /// `arguments`: clang's, as frontend_arguments() gives them. An Error holds the diagnostics.
+  static Result<KernelSource> parse(const std::string& text, const std::vector<std::string>& arguments);
+  KernelSource(KernelSource&&) noexcept;
+  KernelSource& operator=(KernelSource&&) noexcept;
+  ~KernelSource();
+
+  const std::string& text() const { return text_; }
+  clang::ASTContext& context() const;
+  /// Functions with a body in this text, templates by their pattern; kernels among them.
+  const std::vector<const clang::FunctionDecl*>& functions() const { return functions_; }
+  /// The __global__ function that a name expression ("app::k<3>") speaks of, or nullptr.
+  const clang::FunctionDecl* kernel(std::string_view name_expression) const;
+
+  std::optional<size_t> offset(clang::SourceLocation location) const;
+  /// From the first to past the last character of a statement, without its semicolon.
+  std::optional<Span> span(const clang::Stmt* statement) const;
+  /// Spelled text, or empty where a macro is involved.
+  std::string spelled(const clang::Stmt* statement) const;
+  unsigned line(size_t offset) const;
+  /// Where the line of `offset` begins, and its leading blanks.
+  size_t line_begin(size_t offset) const;
+  std::string indentation(size_t offset) const;
+  /// Nothing but blanks stands before `offset` on its line.
+  bool first_on_line(size_t offset) const;
+  /// Past the semicolon or brace that ends the statement.
+  std::optional<size_t> statement_end(const clang::Stmt* statement) const;
+  const clang::Stmt* parent(const clang::Stmt* statement) const;
+  /// `stem`, or stem with a number, that occurs nowhere in the text.
+  std::string fresh_name(const std::string& stem) const;
+
+ private:
+  KernelSource();
+  std::string text_;
+  std::unique_ptr<clang::ASTUnit> unit_;
+  std::vector<const clang::FunctionDecl*> functions_;
+  std::unordered_map<const clang::Stmt*, const clang::Stmt*> parents_;
+};
+
+// What rules ask of statements. Built-in variables (threadIdx.x …) count as leaves.
+
+/// Visits `root` and all below it; returning false keeps out of a statement's children.
+void walk(const clang::Stmt* root, const std::function<bool(const clang::Stmt*)>& visit);
+/// Variables that are assigned, incremented, declared, bound by reference or have their address taken within.
+std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
+std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
+/// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
+bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);
+/// __syncthreads and its kin, warp shuffles and votes.
+bool has_barrier(const clang::Stmt* root);
+std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function);
+/// The variable of the expression if, parentheses and implicit casts aside, it is a plain name.
+const clang::VarDecl* named_variable(const clang::Expr* expression);
+/// Text without blanks and comments, to compare expressions.
+std::string squeezed(std::string_view text);
+
+}  // namespace kernelift

@@ -1,0 +1,82 @@
+// reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
+// reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. Also
+// pow(x, 2) and pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
+#include <clang/AST/Expr.h>
+
+#include <algorithm>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+namespace {
+
+bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int& exponent) {
+  auto* callee = call->getDirectCallee();
+  if (!callee || !callee->getIdentifier() || call->getNumArgs() != 2) return false;
+  if (callee->getName() != "pow" && callee->getName() != "powf") return false;
+  auto* power = call->getArg(1)->IgnoreParenImpCasts();
+  if (power->isValueDependent()) return false;
+  clang::Expr::EvalResult value;
+  if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power)) exponent = static_cast<int>(literal->getValueAsApproximateDouble());
+  else if (power->EvaluateAsInt(value, source.context())) exponent = static_cast<int>(value.Val.getInt().getExtValue());
+  else return false;
+  if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power); literal && literal->getValueAsApproximateDouble() != exponent) return false;
+  return (exponent == 2 || exponent == 3) && named_variable(call->getArg(0));
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
+  std::vector<Opportunity> found;
+  for (auto* function : source.functions()) {
+    Opportunity opportunity;
+    opportunity.place = function->getNameAsString();
+    auto convert = [&](const clang::BinaryOperator* division, const std::set<const clang::VarDecl*>& changed) {
+      clang::QualType type = division->getType();
+      auto* divisor = division->getRHS();
+      if (type->isDependentType() || !type->isRealFloatingType() || !is_invariant(divisor, changed)) return;
+      auto operation = source.offset(division->getOperatorLoc());
+      auto range = source.span(divisor);
+      if (!operation || !range) return;
+      bool single = source.context().hasSameType(type.getUnqualifiedType(), source.context().FloatTy);
+      std::string one = single ? "1.0f" : "1.0";
+      opportunity.edits.push_back({*operation, *operation + 1, "*"});
+      opportunity.edits.push_back({range->begin, range->end, "(" + one + " / " + source.spelled(divisor) + ")"});
+    };
+    for (auto* loop : loops_in(function)) {
+      if (std::any_of(opportunity.edits.begin(), opportunity.edits.end(), [&](auto& edit) {
+            auto range = source.span(loop);
+            return range && edit.begin >= range->begin && edit.end <= range->end;
+          }))
+        continue;  // An outer loop has taken these already.
+      auto changed = changed_within(loop);
+      walk(loop->getBody(), [&](const clang::Stmt* statement) {
+        auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+        if (!binary || binary->getOpcode() != clang::BO_Div || !llvm::isa<clang::Expr>(statement)) return true;
+        size_t before = opportunity.edits.size();
+        convert(binary, changed);
+        return opportunity.edits.size() == before;  // Nested divisions are left for the next time.
+      });
+    }
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+      int exponent = 0;
+      if (!call || !is_plain_power(source, call, exponent)) return true;
+      auto range = source.span(call);
+      bool taken = !range || std::any_of(opportunity.edits.begin(), opportunity.edits.end(), [&](auto& edit) {
+        return edit.begin < range->end && edit.end > range->begin;
+      });
+      if (taken) return true;
+      std::string name = source.spelled(call->getArg(0)->IgnoreParenImpCasts());
+      opportunity.edits.push_back({range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
+      return false;
+    });
+    if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
+  }
+  return found;
+}
+
+}  // namespace
+
+const Rule kReciprocal = {"reciprocal", "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
+                          "the divisor does not change in the loop", {}, find};
+
+}  // namespace kernelift

@@ -1,0 +1,61 @@
+// A rewrite rule: looks at a parsed kernel and offers opportunities, each a set of textual edits at one place with one
+// choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification does.
+// They must produce text that compiles, and they compose, because each works on whatever text the last one left.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "tuner/source/rules/kernel_source.h"
+
+namespace kernelift {
+
+struct TextEdit {
+  size_t begin = 0, end = 0;        ///< Replaced range; begin == end inserts.
+  std::string text;
+};
+
+/// Applies edits that do not overlap; insertions at one place keep their order. nullopt if two overlap.
+std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits);
+
+/// What is known of the kernel beside its text.
+struct KernelFacts {
+  std::string kernel;                         ///< Name expression.
+  std::vector<Geometry> geometries;           ///< Recorded, distinct.
+  bool pointers_overlap = false;              ///< Two pointer parameters reach the same memory in some instance.
+  bool known_memory = true;                   ///< The MEP says which parameter reaches what.
+
+  static KernelFacts of(const Mep& mep);
+};
+
+struct Opportunity {
+  std::string place;                          ///< "loop at line 12 over k".
+  Bindings values;                            ///< The rule's parameters.
+  std::vector<TextEdit> edits;
+  int grid_axis = -1;                         ///< Grid axis that shrinks by grid_divisor, or -1.
+  int64_t grid_divisor = 1;
+};
+
+struct RuleParameter {
+  std::string name;
+  std::vector<int64_t> values;
+};
+
+struct Rule {
+  const char* name;
+  const char* summary;                        ///< What it does, for notes and for people.
+  const char* expects;                        ///< Its preconditions.
+  std::vector<RuleParameter> parameters;
+  std::vector<Opportunity> (*find)(const KernelSource&, const KernelFacts&, const Bindings& values);
+};
+
+/// Every opportunity of the rule for every choice of its parameters.
+std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const KernelFacts& facts);
+
+/// The rules, likeliest to help first. Each is in NAME.cpp.
+extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal;
+const std::vector<const Rule*>& all_rules();
+const Rule* find_rule(std::string_view name);
+
+}  // namespace kernelift

@@ -1,0 +1,46 @@
+// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids it.
+#include <clang/AST/Attr.h>
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int64_t kLongestFullUnroll = 128;   ///< Turns; more only fill the instruction cache.
+
+std::optional<int64_t> constant_bound(const KernelSource& source, const clang::ForStmt* loop) {
+  auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
+  if (!condition || !condition->isComparisonOp() || condition->getRHS()->isValueDependent()) return std::nullopt;
+  clang::Expr::EvalResult value;
+  if (!condition->getRHS()->EvaluateAsInt(value, source.context())) return std::nullopt;
+  return value.Val.getInt().getExtValue();
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings& values) {
+  std::vector<Opportunity> found;
+  int64_t factor = values.at("factor");
+  for (auto* function : source.functions())
+    for (auto* loop : loops_in(function)) {
+      auto begin = source.offset(loop->getForLoc());
+      if (!begin || !source.first_on_line(*begin)) continue;
+      if (auto* outer = source.parent(loop); outer && llvm::isa<clang::AttributedStmt>(outer)) continue;
+      auto bound = constant_bound(source, loop);
+      if (factor == 0 && (!bound || *bound > kLongestFullUnroll)) continue;
+      if (factor > 1 && bound && factor > *bound) continue;
+      std::string pragma = factor == 0 ? "#pragma unroll" : "#pragma unroll " + std::to_string(factor);
+      Opportunity opportunity;
+      opportunity.place = "loop at line " + std::to_string(source.line(*begin));
+      // A pragma stands on a line of its own, before the loop's.
+      opportunity.edits.push_back({source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});
+      found.push_back(std::move(opportunity));
+    }
+  return found;
+}
+
+}  // namespace
+
+const Rule kUnroll = {"unroll", "ask for a loop to be unrolled", "the loop has no pragma yet and begins its line",
+                      {{"factor", {4, 8, 2, 0, 16, 1}}}, find};
+
+}  // namespace kernelift

@@ -1,0 +1,89 @@
+// Claims about applying a model's answer: strictly, once, or not at all with a useful complaint.
+#include "tuner/source/llm/answer_edits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+Candidate parent() {
+  Candidate candidate;
+  candidate.source = "__global__ void k(float *y) {\n  y[0] = 1;\n  y[1] = 1;\n}\n";
+  return candidate;
+}
+
+std::string edit(const std::string& search, const std::string& replace) {
+  return "<<<<<<< SEARCH\n" + search + "=======\n" + replace + ">>>>>>> REPLACE\n";
+}
+
+AnswerEdits applied(const std::string& answer, bool cut_off = false) { return apply_answer(parent(), answer, "k", cut_off); }
+
+TEST(AnswerEdits, ApplyAnExactMatch) {
+  auto result = applied("IDEA: twice as much\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n"));
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_THAT(result.candidate->source, HasSubstr("y[0] = 2;\n  y[1] = 1;"));
+  EXPECT_EQ(result.idea, "twice as much");
+}
+
+TEST(AnswerEdits, ComplainWithTheNearestLines) {
+  auto result = applied(edit("  y[0]=1;\n", "  y[0] = 2;\n"));
+  EXPECT_FALSE(result.candidate);
+  EXPECT_THAT(result.complaint, HasSubstr("does not occur"));
+  EXPECT_THAT(result.complaint, HasSubstr("  y[0] = 1;\n"));
+}
+
+TEST(AnswerEdits, RefuseAnAmbiguousMatch) {
+  Candidate twice = parent();
+  twice.source += "  y[0] = 1;\n";
+  EXPECT_THAT(apply_answer(twice, edit("  y[0] = 1;\n", "\n"), "k", false).complaint, HasSubstr("occurs 2 times"));
+}
+
+TEST(AnswerEdits, ApplyAllOrNothing) {
+  auto result = applied(edit("  y[0] = 1;\n", "  y[0] = 2;\n") + edit("  y[9] = 1;\n", "\n"));
+  EXPECT_FALSE(result.candidate);
+  EXPECT_THAT(result.complaint, HasSubstr("SEARCH block 2"));
+}
+
+TEST(AnswerEdits, TakeAWholeFileFromOneFence) {
+  auto result = applied("Here it is.\n```cuda\n__global__ void k(float *y) { y[0] = 3; }\n```\nEnjoy.");
+  ASSERT_TRUE(result.candidate);
+  EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) { y[0] = 3; }\n");
+}
+
+TEST(AnswerEdits, ComplainAboutProse) { EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("holds no edit")); }
+
+TEST(AnswerEdits, ComplainAboutHalfAReply) {
+  auto result = applied("<<<<<<< SEARCH\n  y[0] = 1;\n=======\n  y[0", true);
+  EXPECT_THAT(result.complaint, HasSubstr("ends inside a SEARCH/REPLACE block"));
+  EXPECT_THAT(result.complaint, HasSubstr("cut off"));
+  EXPECT_THAT(applied("```\n__global__ void k(").complaint, HasSubstr("ends inside a fenced block"));
+}
+
+TEST(AnswerEdits, ComplainWhenNothingChanges) {
+  EXPECT_THAT(applied(edit("  y[0] = 1;\n", "  y[0] = 1;\n")).complaint, HasSubstr("change nothing"));
+}
+
+TEST(AnswerEdits, ChangeTheLaunch) {
+  auto result = applied("IDEA: two per thread\nLAUNCH grid.x = ceil_div(gx, 2)\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n"));
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_EQ(result.candidate->launches.at(0).grid[0].text(), "ceil_div(gx, 2)");
+  EXPECT_EQ(result.candidate->launches.at(0).kernel, "k");
+}
+
+TEST(AnswerEdits, ComplainAboutALaunchOverUnknownNames) {
+  EXPECT_THAT(applied("LAUNCH grid.x = n / 2\n" + edit("  y[0] = 1;\n", "\n")).complaint, HasSubstr("uses 'n'"));
+}
+
+TEST(AnswerEdits, SurviveEveryTruncationOfAnAnswer) {
+  std::string answer = "IDEA: x\nLAUNCH grid.x = (gx + 1) / 2\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n") + "```\n__global__\n```\n";
+  for (size_t cut = 0; cut <= answer.size(); ++cut) {
+    auto result = applied(answer.substr(0, cut));
+    EXPECT_NE(result.candidate.has_value(), !result.complaint.empty());
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,268 @@
+// Claims about the model proposer, against a real HTTP server on loopback that answers from a script: prose, wrong
+// edits, half a reply, 429, 500, nothing, a hang. Each becomes data or a note; nothing stops the run; the key stays out.
+#include "tuner/source/llm/llm_proposer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <thread>
+
+#include "core/base/file.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tests/fakes/mep_folder.h"
+
+namespace kernelift {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const kKey = "sk-secret-key-of-the-test";
+const char* const kGoodEdit = "IDEA: faster\n<<<<<<< SEARCH\n#define U 1\n=======\n#define U 2\n>>>>>>> REPLACE\n";
+
+struct Scripted { int status = 200; std::string text; std::string raw; int retry_after = 0; int hang_ms = 0; };
+
+std::string json_text(const std::string& text) { return Json(text).dump(); }
+
+/// Speaks both vendors' formats and hands out the script's replies in order; the last one is repeated.
+class ModelServer {
+ public:
+  explicit ModelServer(std::vector<Scripted> script) : script_(std::move(script)) {
+    auto answer = [this](const httplib::Request& request, httplib::Response& response) {
+      Scripted reply;
+      {
+        std::lock_guard hold(mutex_);
+        requests.push_back(request);
+        reply = script_[std::min(next_++, script_.size() - 1)];
+      }
+      for (int waited = 0; waited < reply.hang_ms && !closing_; waited += 10) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      response.status = reply.status;
+      if (reply.retry_after) response.set_header("Retry-After", std::to_string(reply.retry_after));
+      bool openai = request.path.find("chat") != std::string::npos;
+      std::string body = openai ? R"({"choices":[{"message":{"role":"assistant","content":)" + json_text(reply.text) + R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20}})"
+                                : R"({"content":[{"type":"text","text":)" + json_text(reply.text) + R"(}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":20}})";
+      response.set_content(reply.raw.empty() ? body : reply.raw, "application/json");
+    };
+    server_.Post("/v1/chat/completions", answer);
+    server_.Post("/v1/messages", answer);
+    port_ = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    while (!server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ~ModelServer() {
+    closing_ = true;
+    server_.stop();
+    thread_.join();
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::vector<httplib::Request> requests;
+
+ private:
+  std::vector<Scripted> script_;
+  size_t next_ = 0;
+  std::atomic<bool> closing_ = false;
+  std::mutex mutex_;
+  httplib::Server server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+class LlmTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("OPENAI_API_KEY", kKey, 1);
+    ::setenv("ANTHROPIC_API_KEY", kKey, 1);
+    Candidate original;
+    original.source = *read_text(mep_.folder.path() / "kernel.cu");
+    original.tier = "baseline";
+    history_.add({1, original, fake_ok(1), {}, {}, 0});
+  }
+  std::unique_ptr<LlmProposer> proposer(const ModelServer& server, const std::string& vendor = "openai") {
+    LlmOptions options = options_;
+    options.spec = *ModelSpec::parse(vendor + ":" + server.url() + ",test-model");
+    options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
+    options.transcripts = folder_.path() / "transcripts";
+    options.limits.first_pause = 0.02;
+    options.limits.attempts = attempts_;
+    options.limits.call_seconds = call_seconds_;
+    auto made = LlmProposer::create(mep_.mep, options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return std::move(*made);
+  }
+  /// Polls until a proposal comes or nothing more is under way.
+  std::vector<Proposal> next(LlmProposer& proposer) {
+    for (int polls = 0; polls < 2000; ++polls) {
+      auto proposals = proposer.propose(history_, 1);
+      for (auto& note : proposer.take_notes()) notes_.push_back(note);
+      if (!proposals.empty() || !proposer.waiting()) return proposals;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return {};
+  }
+
+  MepFolder mep_;
+  TemporaryFolder folder_ = *TemporaryFolder::create("llm");
+  History history_;
+  LlmOptions options_;
+  std::vector<std::string> notes_;
+  int attempts_ = 4;
+  double call_seconds_ = 5;
+};
+
+TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
+  for (auto* vendor : {"openai", "anthropic"}) {
+    ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+    auto model = proposer(server, vendor);
+    auto proposals = next(*model);
+    ASSERT_EQ(proposals.size(), 1u) << vendor;
+    EXPECT_THAT(proposals[0].candidate.source, HasSubstr("#define U 2"));
+    EXPECT_EQ(proposals[0].candidate.note, "faster");
+    EXPECT_EQ(proposals[0].parents, std::vector<int64_t>{1});
+  }
+}
+
+TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+  Candidate tried;
+  tried.source = "x", tried.tier = "source", tried.note = "a bold attempt";
+  history_.add({2, tried, fake_failure(Outcome::Wrong), {}, {1}, 0});
+  next(*proposer(server));
+  EXPECT_THAT(server.requests.at(0).body, HasSubstr("#define B 64"));
+  EXPECT_THAT(server.requests.at(0).body, HasSubstr("<<<(16,1,1), (64,1,1)>>>"));
+  EXPECT_THAT(server.requests.at(0).body, HasSubstr("a bold attempt: wrong at verify"));
+}
+
+TEST_F(LlmTest, SendsWrongEditsBackWithTheNearestLines) {
+  ModelServer server({{200, "<<<<<<< SEARCH\n#define U  1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  auto model = proposer(server);
+  ASSERT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(server.requests.at(1).body, HasSubstr("does not occur in the source"));
+  EXPECT_THAT(server.requests.at(1).body, HasSubstr("#define U 1"));
+}
+
+TEST_F(LlmTest, DropsAnIdeaAfterBoundedRepairs) {
+  ModelServer server({{200, "Use shared memory.", {}, 0, 0}});
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_EQ(server.requests.size(), 3u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("dropped an idea after 2 repairs")));
+}
+
+TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}, {200, "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 4\n>>>>>>> REPLACE\n", {}, 0, 0}});
+  auto model = proposer(server);
+  auto proposals = next(*model);
+  Verdict failed = fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'");
+  model->learn({2, proposals.at(0).candidate, failed, {}, {1}, 0});
+  ASSERT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(server.requests.at(1).body, HasSubstr("undeclared identifier 'zz'"));
+}
+
+TEST_F(LlmTest, AsksAgainAfter429And500) {
+  ModelServer server({{429, "", "{}", 1, 0}, {500, "", "oops", 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  auto begin = std::chrono::steady_clock::now();
+  auto model = proposer(server);
+  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_EQ(server.requests.size(), 3u);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(950));  // Retry-After was kept.
+}
+
+TEST_F(LlmTest, AsksAgainAfterHalfAReply) {
+  ModelServer server({{200, "", R"({"choices":[{"message":{"cont)", 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  auto model = proposer(server);
+  EXPECT_EQ(next(*model).size(), 1u);
+}
+
+TEST_F(LlmTest, LeavesAModelAloneThatNeverAnswers) {
+  ModelServer server({{503, "", "{\"error\": {\"message\": \"overloaded\"}}", 0, 0}});
+  attempts_ = 2;
+  auto model = proposer(server);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(next(*model).empty());
+  EXPECT_FALSE(model->waiting());
+  EXPECT_THAT(notes_, Contains(HasSubstr("HTTP 503 and said: overloaded")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("left alone after 3 failed calls")));
+}
+
+TEST_F(LlmTest, DoesNotRepeatARefusedKey) {
+  ModelServer server({{401, "", "{\"error\": {\"message\": \"bad key\"}}", 0, 0}});
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  next(*model);
+  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("check OPENAI_API_KEY")));
+}
+
+TEST_F(LlmTest, GivesUpOnAHangWithinItsDeadline) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
+  attempts_ = 1, call_seconds_ = 0.3;
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_THAT(notes_, Contains(HasSubstr("no complete reply within")));
+}
+
+TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
+  auto model = proposer(server);
+  EXPECT_TRUE(model->propose(history_, 1).empty());
+  while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto begin = std::chrono::steady_clock::now();
+  model.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+}
+
+TEST_F(LlmTest, KeepsToItsTokenBudgetAndRemembersItAcrossSittings) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+  std::string saved;
+  options_.most_tokens = 100;
+  options_.save_spent = [&](const std::string& spent) { saved = spent; };
+  auto first = proposer(server);
+  EXPECT_EQ(next(*first).size(), 1u);
+  EXPECT_TRUE(next(*first).empty());
+  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("budget of tokens is spent")));
+  options_.spent = saved;
+  auto second = proposer(server);
+  EXPECT_TRUE(next(*second).empty());
+  EXPECT_EQ(server.requests.size(), 1u);
+}
+
+TEST_F(LlmTest, SendsTheKeyAndNeverWritesIt) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}, {400, "", "bad request", 0, 0}});
+  auto model = proposer(server);
+  next(*model), next(*model);
+  EXPECT_EQ(server.requests.at(0).get_header_value("Authorization"), std::string("Bearer ") + kKey);
+  size_t transcripts = 0;
+  for (auto& entry : std::filesystem::directory_iterator(folder_.path() / "transcripts")) {
+    ++transcripts;
+    EXPECT_THAT(*read_text(entry.path()), Not(HasSubstr(kKey)));
+  }
+  EXPECT_GE(transcripts, 2u);
+  for (auto& note : notes_) EXPECT_THAT(note, Not(HasSubstr(kKey)));
+}
+
+TEST(ModelSpec, FillsInTheVendorsAddress) {
+  EXPECT_EQ(ModelSpec::parse("openai:,gpt-x")->url, "https://api.openai.com/v1/chat/completions");
+  EXPECT_EQ(ModelSpec::parse("anthropic:,claude-x")->url, "https://api.anthropic.com/v1/messages");
+  EXPECT_EQ(ModelSpec::parse("openai:http://h:1/v1/,m")->url, "http://h:1/v1/chat/completions");
+}
+
+TEST(ModelSpec, SaysHowItIsWritten) {
+  for (auto* wrong : {"", "gpt", "openai", "openai:http://h", "openai:http://h,", "mistral:,m", "openai:ftp://h,m"}) {
+    auto spec = ModelSpec::parse(wrong);
+    ASSERT_FALSE(spec.ok()) << wrong;
+    EXPECT_THAT(spec.error().message, HasSubstr("openai:URL,MODEL"));
+    EXPECT_EQ(spec.error().exit, Exit::Usage);
+  }
+}
+
+TEST(ModelSpec, ANeededKeyThatIsMissingIsNamed) {
+  ::unsetenv("OPENAI_API_KEY");
+  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,264 @@
+// Claims about rewrite rules, as inline before and after. Every text a rule makes must parse again.
+#include "tuner/source/rules/rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/compile/frontend.h"
+#include "tuner/source/rule_proposer.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> arguments() { return frontend_arguments({}); }
+
+KernelFacts facts(uint32_t blocks = 100, uint32_t threads = 256) {
+  KernelFacts known;
+  known.kernel = "k";
+  known.geometries = {{{blocks, 1, 1}, {threads, 1, 1}}};
+  return known;
+}
+
+std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values, const KernelFacts& known = facts()) {
+  auto source = KernelSource::parse(text, arguments());
+  EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
+  return source.ok() ? find_rule(rule)->find(*source, known, values) : std::vector<Opportunity>();
+}
+
+/// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.
+std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0, const KernelFacts& known = facts()) {
+  auto found = offers(rule, text, values, known);
+  if (found.size() <= nth) return "";
+  auto changed = apply_edits(text, found[nth].edits);
+  EXPECT_TRUE(changed) << "edits overlap";
+  auto again = KernelSource::parse(*changed, arguments());
+  EXPECT_TRUE(again.ok()) << again.error().message << "\n" << *changed;
+  return *changed;
+}
+
+const std::string kProduct = R"(__global__ void k(float *a, float *b, float *c, int n) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < n) {
+    c[j] = 0;
+    // The whole row.
+    for (int i = 0; i < n; i++) {
+      c[j] += a[j * n + i] * b[i * n + j];
+    }
+  }
+}
+)";
+
+TEST(Accumulate, KeepsTheElementInARegister) {
+  std::string text = after("accumulate", kProduct);
+  EXPECT_THAT(text, HasSubstr("    float c_sum = c[j];\n    for (int i = 0; i < n; i++) {\n"));
+  EXPECT_THAT(text, HasSubstr("c_sum += a[j * n + i] * b[i * n + j];\n    }\n    c[j] = c_sum;\n"));
+  EXPECT_THAT(text, HasSubstr("// The whole row.\n"));
+}
+
+TEST(Accumulate, UnderstandsTheLongSpelling) {
+  EXPECT_THAT(after("accumulate", "__global__ void k(double *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] = y[ 0 ] + i;\n}\n"),
+              HasSubstr("double y_sum = y[0];\n  for (int i = 0; i < n; ++i)\n    y_sum = y_sum + i;\n  y[0] = y_sum;\n"));
+}
+
+TEST(Accumulate, LeavesAnElementAloneThatMovesWithTheLoop) {
+  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n"), "");
+}
+
+TEST(Accumulate, LeavesAnArrayAloneThatIsReadElsewhereInTheLoop) {
+  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += y[i];\n}\n"), "");
+}
+
+TEST(Accumulate, LeavesALoopAloneThatReturns) {
+  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    if (y[0] > 9) return;\n  }\n}\n"), "");
+}
+
+TEST(Accumulate, WorksInTemplates) {
+  EXPECT_THAT(after("accumulate", "template <class T> __global__ void k(T *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += T(i);\n}\n"),
+              HasSubstr("auto y_sum = y[0];"));
+}
+
+TEST(Readonly, MarksEveryPointerRestrict) {
+  EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}), HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
+}
+
+TEST(Readonly, ReadsThroughTheCacheWhatIsNeverWritten) {
+  std::string text = after("readonly", kProduct, {{"ldg", 1}});
+  EXPECT_THAT(text, HasSubstr("c[j] += __ldg(&a[j * n + i]) * __ldg(&b[i * n + j]);"));
+}
+
+TEST(Readonly, RefusesWhereRecordedPointersOverlap) {
+  KernelFacts known = facts();
+  known.pointers_overlap = true;
+  EXPECT_EQ(after("readonly", kProduct, {{"ldg", 0}}, 0, known), "");
+}
+
+TEST(Unroll, PutsThePragmaOnItsOwnLine) {
+  EXPECT_THAT(after("unroll", kProduct, {{"factor", 4}}), HasSubstr("// The whole row.\n    #pragma unroll 4\n    for (int i"));
+}
+
+TEST(Unroll, LeavesALoopAloneThatHasAPragma) {
+  EXPECT_EQ(after("unroll", "__global__ void k(float *y, int n) {\n#pragma unroll 2\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n", {{"factor", 4}}), "");
+}
+
+TEST(Unroll, UnrollsFullyOnlyWithConstantBounds) {
+  EXPECT_EQ(after("unroll", kProduct, {{"factor", 0}}), "");
+  EXPECT_THAT(after("unroll", "__global__ void k(float *y) {\n  for (int i = 0; i < 9; ++i)\n    y[i] += 1;\n}\n", {{"factor", 0}}),
+              HasSubstr("  #pragma unroll\n  for"));
+}
+
+TEST(Coarsen, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
+  std::string text = after("coarsen", kProduct, {{"turns", 4}});
+  EXPECT_THAT(text, HasSubstr("  for (int turn = 0; turn < 4; ++turn) {\n  int j = (blockIdx.x * 4 + turn) * blockDim.x + threadIdx.x;\n"));
+  EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
+  auto found = offers("coarsen", kProduct, {{"turns", 4}});
+  EXPECT_EQ(found[0].grid_axis, 0);
+  EXPECT_EQ(found[0].grid_divisor, 4);
+}
+
+TEST(Coarsen, TurnsAGuardsReturnIntoContinue) {
+  EXPECT_THAT(after("coarsen", "__global__ void k(float *y, int n) {\n  const int i = threadIdx.x + blockIdx.x * blockDim.x;\n  if (i >= n) return;\n  y[i] = 1;\n}\n", {{"turns", 2}}),
+              HasSubstr("if (i >= n) continue;"));
+}
+
+TEST(Coarsen, RefusesKernelsWithBarriers) {
+  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n", {{"turns", 2}}), "");
+}
+
+TEST(Coarsen, RefusesAnUnguardedKernelOnAGridThatDoesNotDivide) {
+  std::string text = "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n";
+  EXPECT_EQ(after("coarsen", text, {{"turns", 2}}, 0, facts(101)), "");
+  EXPECT_NE(after("coarsen", text, {{"turns", 2}}, 0, facts(100)), "");
+}
+
+TEST(Coarsen, RefusesAGridStrideLoop) {
+  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (; i < n; i += gridDim.x * blockDim.x) y[i] = 1;\n}\n", {{"turns", 2}}), "");
+}
+
+TEST(Hoist, ComputesInvariantProductsOnce) {
+  EXPECT_THAT(after("hoist", kProduct, {{"strength", 0}}), HasSubstr("const int offset = j * n;\n    for (int i = 0; i < n; i++) {\n      c[j] += a[offset + i] * b[i * n + j];"));
+}
+
+TEST(Hoist, TurnsACountersProductIntoARunningSum) {
+  std::string text = after("hoist", kProduct, {{"strength", 1}});
+  EXPECT_THAT(text, HasSubstr("int i_step = (0) * (n);\n"));
+  EXPECT_THAT(text, HasSubstr("for (int i = 0; i < n; i++, i_step += n) {"));
+  EXPECT_THAT(text, HasSubstr("b[i_step + j]"));
+}
+
+TEST(Hoist, LeavesWhatTheLoopChanges) {
+  EXPECT_EQ(after("hoist", "__global__ void k(float *y, int n) {\n  int w = n;\n  for (int i = 0; i < n; ++i) {\n    y[w * n] = 1;\n    w++;\n  }\n}\n", {{"strength", 0}}), "");
+}
+
+TEST(FloatLiterals, GiveFloatExpressionsFloatLiterals) {
+  EXPECT_THAT(after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
+              HasSubstr("y[0] = 0.5f * y[1] + (y[2] - 1.f) * 2e-3f;"));
+}
+
+TEST(FloatLiterals, LeaveRealDoublesAlone) {
+  EXPECT_EQ(after("float_literals", "__global__ void k(float *y, double d) {\n  y[0] = 0.5 * d;\n  double e = 0.5 * y[0];\n  d = e;\n}\n"), "");
+}
+
+TEST(FloatLiterals, CoverCompoundAssignmentAndComparison) {
+  std::string text = after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] *= 0.25;\n  if (y[0] > 1.5) y[1] = 2;\n}\n");
+  EXPECT_THAT(text, HasSubstr("*= 0.25f;"));
+  EXPECT_THAT(text, HasSubstr("> 1.5f)"));
+}
+
+TEST(PadShared, AddsAColumn) {
+  EXPECT_THAT(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  tile[threadIdx.x][0] = 1;\n  __syncthreads();\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}),
+              HasSubstr("float tile[16][16 + 1];"));
+}
+
+TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {
+  EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = flat[17];\n}\n", {{"pad", 1}}), "");
+}
+
+TEST(LaunchBounds, StateTheRecordedBlock) {
+  EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}), HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
+}
+
+TEST(LaunchBounds, AreNotStatedTwice) {
+  EXPECT_EQ(after("launch_bounds", "__global__ void __launch_bounds__(64) k(float *y) { y[0] = 1; }\n", {{"min_blocks", 0}}), "");
+}
+
+TEST(Reciprocal, MultipliesInsteadOfDividing) {
+  EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float h, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = (y[i + 1] - y[i]) / h;\n}\n"),
+              HasSubstr("(y[i + 1] - y[i]) * (1.0f / h);"));
+}
+
+TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
+  EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"), "");
+}
+
+TEST(Reciprocal, SpellsSmallPowersAsProducts) {
+  EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
+              HasSubstr("(x * x) + powf(y[1], 2.0f);"));
+}
+
+TEST(Rules, LeaveMacrosAlone) {
+  std::string text = "#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n__global__ void k(float *y, int n) {\n  LOOP y[0] += HALF * y[1];\n}\n";
+  for (auto* rule : all_rules()) {
+    auto source = KernelSource::parse(text, arguments());
+    for (auto& opportunity : opportunities(*rule, *source, facts()))
+      EXPECT_THAT(*apply_edits(text, opportunity.edits), HasSubstr("#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n"));
+  }
+}
+
+TEST(Rules, ComposeOnEachOthersOutputAndAlwaysParse) {
+  std::string text = kProduct;
+  for (int round = 0; round < 2; ++round)
+    for (auto* rule : all_rules()) {
+      auto source = KernelSource::parse(text, arguments());
+      ASSERT_TRUE(source.ok()) << source.error().message << "\n" << text;
+      auto found = opportunities(*rule, *source, facts());
+      if (!found.empty()) text = *apply_edits(text, found[0].edits);
+    }
+  auto source = KernelSource::parse(text, arguments());
+  EXPECT_TRUE(source.ok()) << source.error().message << "\n" << text;
+}
+
+TEST(Edits, ThatOverlapAreRefused) { EXPECT_FALSE(apply_edits("abcdef", {{0, 3, "x"}, {2, 4, "y"}})); }
+
+TEST(RuleProposer, StacksEditsOnWhatProvedFast) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  std::string best;
+  for (int64_t id = 2; id < 60; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    if (proposals.empty()) break;
+    const std::string& text = proposals[0].candidate.source;
+    bool accumulated = text.find("c_sum") != text.npos, restricted = text.find("__restrict__") != text.npos;
+    auto& trial = history.add({id, proposals[0].candidate, fake_ok(1 + 0.5 * accumulated + 0.3 * restricted), {}, proposals[0].parents, 0});
+    proposer.learn(trial);
+  }
+  EXPECT_GE(history.best()->verdict.speedup(), 1.8);
+  EXPECT_THAT(history.best()->candidate.note, HasSubstr("; "));
+}
+
+TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
+  auto source = KernelSource::parse(kProduct, arguments());
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  auto changed = apply(original, kCoarsen, opportunities(kCoarsen, *source, facts()).at(1), "k");
+  EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
+}
+
+TEST(RuleProposer, SaysWhenATextDoesNotParse) {
+  History history;
+  Candidate original;
+  original.source = "__global__ void k( {", original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  EXPECT_TRUE(proposer.propose(history, 1).empty());
+  EXPECT_THAT(proposer.take_notes().at(0), HasSubstr("does not parse: line 1"));
+}
+
+}  // namespace
+}  // namespace kernelift

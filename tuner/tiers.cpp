@@ -1,0 +1,54 @@
+// See tiers.h.
+#include "tuner/tiers.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "tuner/compiler/flag_proposer.h"
+#include "tuner/compiler/pass_proposer.h"
+#include "tuner/source/rule_proposer.h"
+#include "tuner/space/parameter_proposer.h"
+
+namespace kernelift {
+
+Result<std::vector<std::string>> parse_tiers(const std::string& text) {
+  std::vector<std::string> tiers;
+  std::stringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word != "source" && word != "params" && word != "compiler")
+      return usage_error("'" + word + "' is no tier; there are source, params and compiler");
+    if (std::find(tiers.begin(), tiers.end(), word) == tiers.end()) tiers.push_back(word);
+  }
+  if (tiers.empty()) return usage_error("--tiers names no tier; there are source, params and compiler");
+  return tiers;
+}
+
+Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source, const TierOptions& options) {
+  auto wanted = [&](const char* tier) { return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end(); };
+  // Their order is the bandit's order of first tries: what changes the code most comes first, the compiler last.
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  if (wanted("source")) {
+    std::vector<std::string> arguments;
+    for (auto& set : options.clang_arguments) {
+      arguments = set;
+      if (KernelSource::parse(source, set).ok()) break;
+    }
+    proposers.push_back(std::make_unique<RuleProposer>(KernelFacts::of(mep), std::move(arguments)));
+    if (options.llm) {
+      KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
+      proposers.push_back(std::move(model));
+    }
+  } else if (options.llm) {
+    return usage_error("--llm works in the source tier, which --tiers leaves out");
+  }
+  Space probe = *Space::create({{"any", {0}}}, {});
+  KERNELIFT_ASSIGN(auto checked, make_searcher(options.strategy, probe, 0));
+  if (wanted("params")) proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed));
+  if (wanted("compiler")) {
+    proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed));
+    proposers.push_back(std::make_unique<PassProposer>(options.seed));
+  }
+  return proposers;
+}
+
+}  // namespace kernelift
