@@ -265,6 +265,7 @@ std::vector<ArgumentSlot> argument_slots(const MepInstance& instance) {
 
 Status write_mep_program(const MepProgram& program, const fs::path& templates, const fs::path& folder) {
   const Mep& mep = program.mep;
+  if (mep.instances.empty()) return usage_error("a MEP of " + mep.kernel_key + " needs at least one launch");
   LanguageWords words = words_of(mep.language);
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
@@ -294,7 +295,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"MAIN", main_file},
       {"STANDARD", standard_of(mep.compile_flags)},
       {"OPTIONS", options},
-      {"INSTANCE_COUNT", std::to_string(count) + (count == 1 ? " launch" : " launches")},
+      {"INSTANCE_COUNT", std::to_string(count) + (count == 1 ? " recorded launch" : " recorded launches")},
       {"KERNEL_NAME", mep.kernel_name},
       {"BUILD", words.compiler + flags + " " + main_file},
       {"TABLES", tables},
@@ -307,10 +308,10 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"KERNEL", mep.kernel_name},
       {"COUNT", std::to_string(count)},
       {"TOOLKIT", words.toolkit},
-      {"ORIGIN", "Kernel `" + mep.kernel_key + "` of `" + mep.unit + "`."},
+      {"ORIGIN", "Kernel `" + mep.kernel_key + "`, `" + program.origin + "`."},
       {"INSTANCES", readme_instances(mep)},
       {"TRUST", readme_trust(program)},
-      {"CLOSURE", program.closure.empty() ? "" : "\n## What " + kernel_file + " was taken from\n" + program.closure},
+      {"CLOSURE", program.closure.empty() ? "" : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},
   };
   KERNELIFT_TRY(write_atomically(folder / kernel_file, program.kernel_text));
   KERNELIFT_TRY(write_atomically(folder / "kernelift_replay.h", header));

@@ -13,6 +13,7 @@ namespace kernelift {
 struct MepProgram {
   Mep mep;
   std::string kernel_text;              ///< The slice.
+  std::string origin;                   ///< "src/smooth.cu:31", relative to the application's root.
   std::string closure;                  ///< What was taken from where, one line each, for the README.
   std::vector<std::string> limits;      ///< What this MEP cannot promise, one sentence each, for the README.
 };

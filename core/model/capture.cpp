@@ -83,6 +83,7 @@ Json instance_to_json(const CapturedInstance& instance) {
   return {{"id", instance.id},
           {"kernel", instance.kernel},
           {"mangled", instance.mangled},
+          {"unit", instance.unit},
           {"launch_index", instance.launch_index},
           {"geometry", to_json(instance.geometry)},
           {"arguments", hex_text(instance.arguments)},
@@ -99,6 +100,7 @@ CapturedInstance instance_from_json(const Json& from) {
   instance.id = from.at("id");
   instance.kernel = from.at("kernel");
   instance.mangled = from.at("mangled");
+  instance.unit = from.at("unit");
   instance.launch_index = from.at("launch_index");
   instance.geometry = geometry_from_json(from.at("geometry"));
   instance.arguments = bytes_from_hex(from.at("arguments"));

@@ -62,6 +62,7 @@ struct CapturedInstance {
   std::string id;                   ///< "3f2a-0007": unique in the capture.
   std::string kernel;               ///< canonical_key of the kernel.
   std::string mangled;              ///< As the device image spells it.
+  std::string unit;                 ///< Source file of its module, where known: tells equal keys of two files apart.
   uint64_t launch_index = 0;        ///< N-th launch of this kernel, from 0.
   Geometry geometry;
   std::vector<std::byte> arguments; ///< Packed as the device sees them.

@@ -205,6 +205,7 @@ Mep mep_from_json(const Json& from) {
   mep.proof_note = slice.at("proof_note");
   mep.unit = slice.at("unit");
   mep.compile_flags = slice.at("compile_flags").get<std::vector<std::string>>();
+  mep.headers = slice.at("headers");
   mep.origins = origins_from_json(slice.at("origins"));
   for (auto& entry : from.at("launches")) mep.launches.push_back(site_from_json(entry));
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
@@ -243,7 +244,7 @@ Status Mep::write(const fs::path& folder) const {
   value["language"] = language;
   value["kernel"] = {{"key", kernel_key}, {"name", kernel_name}, {"mangled", kernel_mangled}, {"id", kernel_id}, {"parameters", scanned}};
   value["slice"] = {{"mode", slice_mode}, {"proven", proven}, {"proof_note", proof_note}, {"unit", unit},
-                    {"compile_flags", compile_flags}, {"origins", origins_to_json(origins)}};
+                    {"compile_flags", compile_flags}, {"headers", headers}, {"origins", origins_to_json(origins)}};
   value["launches"] = sites;
   value["knobs"] = turnable;
   value["captured_on"] = captured_on;

@@ -64,6 +64,7 @@ struct Mep {
   std::vector<LineOrigin> origins;                       ///< Per line of kernel.cu.
   std::string unit;                                      ///< The original main file.
   std::vector<std::string> compile_flags;                ///< Device-relevant flags in clang's spelling: -std -D -I -ffast-math…
+  std::string headers = "lean";                          ///< lean | toolkit: the headers it was proven with.
   std::vector<LaunchSite> launches;
   std::vector<Knob> knobs;
   std::vector<MepInstance> instances;

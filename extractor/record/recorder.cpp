@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "core/model/kernel_key.h"
+#include "core/toolchain/fat_blob.h"
 
 namespace fs = std::filesystem;
 
@@ -72,6 +73,14 @@ std::span<const std::byte> memory_at(uint64_t address, uint64_t size) {
   return {reinterpret_cast<const std::byte*>(address), size};
 }
 
+/// The source file that the module's code was compiled from, as the compiler shim noted it; empty if it did not.
+std::string unit_of(const kl_record_launch& launch) {
+  uint64_t size = launch.fat_blob ? fat_blob_size(launch.fat_blob) : 0;
+  if (size == 0) return "";
+  auto entries = read_fat_blob({static_cast<const char*>(launch.fat_blob), size});
+  return entries.ok() && !entries->empty() ? entries->front().name : "";
+}
+
 std::string bytes_text(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
@@ -115,7 +124,7 @@ Recorder::Kernel& Recorder::kernel_of(const kl_record_launch& launch) {
   if (launch.kernel == last_) return *last_kernel_;
   auto& slot = kernels_[launch.kernel];
   if (!slot) {
-    slot.reset(new Kernel{canonical_key(launch.kernel->name), launch.kernel->name, false, {},
+    slot.reset(new Kernel{canonical_key(launch.kernel->name), launch.kernel->name, unit_of(launch), false, {},
                           InstanceChooser(config_.instances, config_.skip), {}});
     slot->wanted = !config_.profile_only && config_.instances > 0 &&
                    (!pattern_ || std::regex_search(slot->key, *pattern_) || std::regex_search(slot->mangled, *pattern_));
@@ -174,11 +183,12 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
   pending_.emplace();
   CapturedInstance& instance = *pending_;
   char id[64];
-  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(kernel.key).hex().c_str(),
+  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(kernel.key + "\n" + kernel.unit).hex().c_str(),
                 static_cast<unsigned long long>(kernel.chooser.seen() - 1));
   instance.id = id;
   instance.kernel = kernel.key;
   instance.mangled = kernel.mangled;
+  instance.unit = kernel.unit;
   instance.launch_index = kernel.chooser.seen() - 1;
   instance.geometry = geometry_of(launch);
   instance.arguments.assign(arguments_of(launch).begin(), arguments_of(launch).end());

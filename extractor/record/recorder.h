@@ -31,7 +31,7 @@ class Recorder {
 
  private:
   struct Kernel {
-    std::string key, mangled;
+    std::string key, mangled, unit;
     bool wanted = false;
     LaunchProfile profile;
     InstanceChooser chooser;

@@ -6,7 +6,7 @@ namespace kl_replay {
 /// after another's, and regions of several instances may share a page.
 class Memory {
  public:
-  explicit Memory(const Program& program) : program_(program) {
+  explicit Memory(const Program& program) {
     std::vector<Range> reserve, map;
     for (int i = 0; i < program.instance_count; ++i)
       for (int r = 0; r < program.instances[i].region_count; ++r) {
@@ -58,7 +58,6 @@ class Memory {
       else out.push_back(range);
     return out;
   }
-  const Program& program_;
   bool at_recorded_ = false;
   std::vector<Moved> moved_;
 };

@@ -50,6 +50,7 @@ class MepWriterTest : public ::testing::Test {
     std::vector<uint64_t> rows = {kRow};
     MepProgram program;
     program.kernel_text = kKernel;
+    program.origin = "src/scale.cu:7";
     Mep& mep = program.mep;
     mep.kernel_key = "ns::scale<float,4>(float*,ns::View,float const* const*,int)", mep.kernel_name = "ns::scale<float, 4>";
     mep.parameters = {{"out", "T *", "float", false, ""}, {"view", "View", "", false, ""},

@@ -1,0 +1,80 @@
+// kernelift extract KERNEL: one kernel of the scanned and recorded application as a MEP.
+#include "cli/verbs.h"
+#include "extractor/extract/extract.h"
+#include "core/model/mep.h"
+#include "extractor/record/hot_list.h"
+#include "sandbox/compile/paths.h"
+
+namespace kernelift::cli {
+namespace {
+
+struct Options {
+  std::string kernel, inputs = "capture", out;
+};
+
+std::string summary(const Mep& mep, const std::filesystem::path& folder) {
+  std::string text = mep.kernel_name + "\n  source     ";
+  text += mep.slice_mode == "slice" ? "a slice of " : "the whole of ";
+  text += mep.unit + (mep.proven ? ", proven equal to the original" : ", NOT proven equal to the original");
+  if (!mep.proven && !mep.proof_note.empty()) text += ": " + mep.proof_note;
+  size_t held_out = 0;
+  uint64_t bytes = 0;
+  for (auto& instance : mep.instances) {
+    held_out += instance.held_out;
+    for (auto& region : instance.regions) bytes += region.size;
+  }
+  text += "\n  instances  " + std::to_string(mep.instances.size()) + (mep.inputs == "capture" ? " recorded" : " made up") +
+          (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " + size_text(bytes) + " of memory";
+  std::string knobs;
+  for (auto& knob : mep.knobs) knobs += (knobs.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
+  if (!knobs.empty()) text += "\n  knobs      " + knobs;
+  return text + "\n  folder     " + folder.string();
+}
+
+Result<Exit> extract(const Context& context, const Options& options) {
+  ExtractOptions request;
+  request.kernel = options.kernel;
+  request.state = context.state_folder();
+  request.templates = template_folder();
+  request.out = options.out;
+  request.synthesise = options.inputs == "synth";
+  KERNELIFT_ASSIGN(auto folder, extract_mep(request));
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  context.say(summary(mep, folder));
+  if (!mep.proven) context.note("warning: what is tuned here may differ from the application's kernel; see " + (folder / "README.md").string());
+  Json instances = Json::array();
+  for (auto& instance : mep.instances)
+    instances.push_back({{"id", instance.id},
+                         {"geometry", to_json(instance.geometry)},
+                         {"microseconds", instance.microseconds},
+                         {"weight", instance.weight},
+                         {"held_out", instance.held_out},
+                         {"regions", instance.regions.size()}});
+  context.emit({{"mep", folder.string()},
+                {"kernel", mep.kernel_key},
+                {"id", mep.kernel_id},
+                {"name", mep.kernel_name},
+                {"mode", mep.slice_mode},
+                {"proven", mep.proven},
+                {"proof_note", mep.proof_note},
+                {"inputs", mep.inputs},
+                {"instances", instances}});
+  return Exit::Done;
+}
+
+Action setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("kernel", options->kernel, "A (partial) qualified name, a key, or an id from scan")->required();
+  app.add_option("--inputs", options->inputs, "capture: as recorded; synth: made up from the parameters' types")
+      ->check(CLI::IsMember({"capture", "synth"}))
+      ->capture_default_str();
+  app.add_option("--out", options->out, "The MEP's folder (default: mep/NAME-ID in the state folder)");
+  return [options](const Context& context) { return extract(context, *options); };
+}
+
+}  // namespace
+
+const Verb kExtract = {"extract", "Lift one kernel out as a program of its own, with its recorded inputs",
+                       "kernelift extract app::smooth", setup};
+
+}  // namespace kernelift::cli

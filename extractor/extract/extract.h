@@ -1,0 +1,21 @@
+// extract: one kernel of a scanned and recorded application as a MEP, a folder that builds and runs by itself.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+struct ExtractOptions {
+  std::string kernel;                 ///< As the user names it: id, key, or (partial) qualified name.
+  std::filesystem::path state;        ///< Holds scan.json and capture/.
+  std::filesystem::path templates;    ///< The installed mep-templates.
+  std::filesystem::path out;          ///< The MEP's folder; empty: state/mep/NAME-ID.
+  bool synthesise = false;            ///< Inputs from types instead of from the capture.
+};
+
+/// The MEP's folder. An earlier MEP there is replaced as a whole, any other folder is not touched.
+Result<std::filesystem::path> extract_mep(const ExtractOptions& options);
+
+}  // namespace kernelift
