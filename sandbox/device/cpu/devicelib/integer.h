@@ -124,3 +124,14 @@ i32 __nvvm_lop3(i32 a, i32 b, i32 c, i32 table) {
       result |= (row & 4 ? (u32)a : ~(u32)a) & (row & 2 ? (u32)b : ~(u32)b) & (row & 1 ? (u32)c : ~(u32)c);
   return (i32)result;
 }
+
+// fns: position of the n-th set bit from `base` upwards (n > 0) or downwards (n < 0); base itself if n is 0 and set.
+i32 __nvvm_fns(i32 mask, i32 base, i32 n) {
+  const u32 bits = (u32)mask;
+  if (n == 0) return bits >> (base & 31) & 1 ? base : -1;
+  const i32 step = n > 0 ? 1 : -1;
+  i32 left = n > 0 ? n : -n;
+  for (i32 at = base; at >= 0 && at < 32; at += step)
+    if ((bits >> at & 1) && --left == 0) return at;
+  return -1;
+}

@@ -1,7 +1,7 @@
 // Code generation to an object in memory, and lld in-process to a shared object. lld reads and writes files only, so
 // both pass through a private temporary folder. It keeps global state: one link at a time in a process.
 // The mathematics libraries are found where this process has them loaded, so that their symbol versions are recorded.
-#include "sandbox/device/cpu/lower/emit.h"
+#include "sandbox/device/cpu/lower/host/emit.h"
 
 #include <dlfcn.h>
 #include <lld/Common/Driver.h>
@@ -12,6 +12,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <fstream>
 #include <mutex>
 
 #include "core/base/file.h"
@@ -94,7 +95,12 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
 
   KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-link"));
   const std::string input = folder.path() / "kernel.o", output = folder.path() / "kernel.so";
-  KERNELIFT_TRY(write_atomically(input, std::string_view(object.data(), object.size())));
+  {
+    // Scratch for the linker, so without write_atomically's fsync: that would cost more than the link.
+    std::ofstream file(input, std::ios::binary);
+    if (!file.write(object.data(), std::streamsize(object.size())).flush())
+      return environment_error("cannot write " + input + " (is the disk full?)");
+  }
   std::vector<std::string> line = {"ld.lld", "-shared", "--threads=1", "-O0", "--hash-style=gnu", "-z", "now",
                                    "--build-id=none", "--as-needed", "-o", output, input};
   const std::pair<const char*, const char*> kLibraries[] = {

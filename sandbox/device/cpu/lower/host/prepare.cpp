@@ -1,7 +1,7 @@
 // Both optimisation pipelines, built from LLVM's own. The first must not vectorise or unroll by the host's taste: it
 // only brings the code into simple form. Code that already went through a pipeline of its own (compiler-tier
 // candidates) is changed little by it.
-#include "sandbox/device/cpu/lower/prepare.h"
+#include "sandbox/device/cpu/lower/host/prepare.h"
 
 #include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
