@@ -1,0 +1,31 @@
+// fp16: arithmetic, comparisons, conversions, half2.
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include "check.h"
+
+__global__ void axpy(const __half* x, __half* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = __hadd(__hmul(__float2half(a), x[i]), y[i]);
+}
+__global__ void pairs(const __half2* in, __half2* out, float* lows, int n) {
+  int i = threadIdx.x;
+  if (i >= n) return;
+  __half2 two = __float2half2_rn(2.0f);
+  out[i] = __hfma2(in[i], two, in[i]);
+  lows[i] = __low2float(out[i]) + (__hgt(__high2half(in[i]), __float2half(20.0f)) ? 1000.0f : 0.0f);
+}
+
+int main() {
+  const int n = 64;
+  __half x[n], y[n];
+  for (int i = 0; i < n; ++i) { x[i] = __float2half(float(i)); y[i] = __float2half(0.5f); }
+  __half *device_x = on_device(x, n), *device_y = on_device(y, n);
+  axpy<<<2, 32>>>(device_x, device_y, 2.0f, n);
+  to_host(y, device_y, n);
+  for (int i = 0; i < n; ++i) CHECK(__half2float(y[i]) == 2.0f * i + 0.5f);
+  float lows[n / 2], *device_lows = on_device<float>(nullptr, n / 2);
+  pairs<<<1, 32>>>((__half2*)device_x, (__half2*)device_y, device_lows, n / 2);
+  to_host(lows, device_lows, n / 2);
+  for (int i = 0; i < n / 2; ++i) CHECK(lows[i] == 6.0f * i + (2 * i + 1 > 20 ? 1000.0f : 0.0f));
+  return PASS();
+}
