@@ -1,11 +1,14 @@
 // Gives every NVVM intrinsic and CUDA runtime builtin of the module its meaning on the host.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 
 /// Refuses, by name and place, what has no meaning here. What is plain arithmetic becomes calls of the device library.
 Status lower_intrinsics(DeviceModule& device);
+
+/// Conversions and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
+void define_arithmetic(DeviceModule& device);
 
 /// Values of special registers, read once at a function's entry.
 class SpecialRegisters {

@@ -6,13 +6,13 @@
 #include <llvm/IR/Verifier.h>
 
 #include "sandbox/device/cpu/lower/device_library.h"
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"
 #include "sandbox/device/cpu/lower/intrinsics.h"
 #include "sandbox/device/cpu/lower/host/prepare.h"
 #include "sandbox/device/cpu/lower/ptx/ptx_assembly.h"
-#include "sandbox/device/cpu/lower/retarget.h"
+#include "sandbox/device/cpu/lower/module/retarget.h"
 #include "sandbox/device/cpu/lower/services.h"
 #include "sandbox/device/cpu/image_abi.h"
 #include "sandbox/device/cpu/schedule/modes.h"
@@ -53,6 +53,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_ASSIGN(DeviceModule device, read_device_module(std::move(device_ir)));
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
+  define_arithmetic(device);
   KERNELIFT_TRY(lower_assembly(device));
   KERNELIFT_TRY(lower_intrinsics(device));
   KERNELIFT_TRY(link_device_library(*device.module));

@@ -1,6 +1,6 @@
 // Decides how each kernel runs (LOOP, CUT or FIBER) and why.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 

@@ -3,7 +3,7 @@
 // region needs are kept per thread in a frame laid out as frame[slot][thread], so that loops over threads read them
 // with unit stride; cheap ones are computed again.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 

@@ -9,7 +9,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/services.h"
 
 namespace kernelift::cpu {

@@ -1,6 +1,6 @@
 // The image's own description (image_abi.h), written into the module as constants.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 

@@ -1,7 +1,7 @@
 // Optimises device code on its way to being cut: everything that can be is inlined into its kernel and simplified, so
 // that barriers sit in the kernel itself and few values live across them.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace llvm { class TargetMachine; }
 

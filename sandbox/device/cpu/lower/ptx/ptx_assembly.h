@@ -1,6 +1,6 @@
 // Inline PTX assembly, translated statement by statement into IR and calls of the intrinsics it spells out.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 

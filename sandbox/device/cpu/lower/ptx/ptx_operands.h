@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>
 
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/ptx/ptx_text.h"
 
 namespace kernelift::cpu {

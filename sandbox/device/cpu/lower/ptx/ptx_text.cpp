@@ -70,6 +70,7 @@ std::string without_scopes(const std::string& text) {
 
 void declare(std::string_view text, PtxText& ptx) {
   std::string rest = trimmed(text.substr(4));  // ".reg"
+  if (rest.empty()) return;
   const size_t end = rest.find_first_of(" \t\n");
   const std::string type = rest.substr(1, end == std::string::npos ? std::string::npos : end - 1);
   for (const std::string& name : split(end == std::string::npos ? "" : rest.substr(end), ',')) {

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "sandbox/device/cpu/block_context.h"
-#include "sandbox/device/cpu/lower/retarget.h"
+#include "sandbox/device/cpu/lower/module/retarget.h"
 
 namespace kernelift::cpu {
 

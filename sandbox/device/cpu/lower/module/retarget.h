@@ -1,6 +1,6 @@
 // Passes that turn NVPTX-shaped IR into host-shaped IR with the same meaning, before anything is optimised.
 #pragma once
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
 

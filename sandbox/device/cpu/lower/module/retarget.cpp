@@ -2,7 +2,7 @@
 // address space become plain pointers (a value's type is changed in place, constants are rebuilt), defined functions
 // get a hidden first parameter (their thread), and NVVM intrinsics, which only exist for that target, become calls of
 // plain functions `nvvm.*` that lower/intrinsics.cpp gives a meaning.
-#include "sandbox/device/cpu/lower/retarget.h"
+#include "sandbox/device/cpu/lower/module/retarget.h"
 
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>

@@ -1,7 +1,7 @@
 // Reads a device module: kernels by calling convention (or nvvm.annotations, as older IR has them), parameters packed
 // as CUDA packs them (natural alignment, no tail padding), variables the host can see. Everything else becomes
 // internal and unreachable code is dropped here, so that a construct no kernel reaches is never refused.
-#include "sandbox/device/cpu/lower/device_module.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugInfoMetadata.h>

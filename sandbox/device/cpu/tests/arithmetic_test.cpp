@@ -1,0 +1,240 @@
+// The device library and inline PTX against values the host computes or CUDA's manuals give.
+#include <cmath>
+#include <limits>
+
+#include "sandbox/device/cpu/tests/device_test.h"
+
+namespace kernelift::cpu {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Runs `expressions` over x (as double); each becomes one row of results.
+std::vector<std::vector<double>> evaluate(const std::string& declarations, const std::vector<std::string>& expressions, const std::vector<double>& x) {
+  std::string body;
+  for (size_t i = 0; i < expressions.size(); ++i) body += "out[" + std::to_string(i) + " * n + i] = " + expressions[i] + ";\n";
+  TestImage image = build(declarations + "\n__global__ void k(int n, const double* in, double* out) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                          "  if (i >= n) return;\n  double x = in[i]; float f = x; (void)x; (void)f;\n" + body + "}");
+  std::vector<double> out(x.size() * expressions.size());
+  EXPECT_TRUE(image.run("k", grid(uint32_t(x.size() + 63) / 64, 64), int(x.size()), x.data(), out.data()).ok());
+  std::vector<std::vector<double>> rows;
+  for (size_t i = 0; i < expressions.size(); ++i) rows.emplace_back(out.begin() + long(i * x.size()), out.begin() + long((i + 1) * x.size()));
+  return rows;
+}
+
+std::vector<double> samples() {
+  std::vector<double> x;
+  for (int i = 1; i < 200; ++i) x.push_back(i * 0.037);
+  return x;
+}
+
+TEST(Libdevice, ElementaryFunctionsAgreeWithTheHost) {
+  struct Case { const char* name; double (*host)(double); } cases[] = {
+      {"sin", std::sin}, {"cos", std::cos}, {"tan", std::tan}, {"exp", std::exp}, {"log", std::log}, {"log2", std::log2},
+      {"log10", std::log10}, {"exp2", std::exp2}, {"sqrt", std::sqrt}, {"cbrt", std::cbrt}, {"sinh", std::sinh}, {"cosh", std::cosh},
+      {"tanh", std::tanh}, {"atan", std::atan}, {"asinh", std::asinh}, {"expm1", std::expm1}, {"log1p", std::log1p}, {"erf", std::erf},
+      {"erfc", std::erfc}, {"tgamma", std::tgamma}, {"lgamma", std::lgamma}, {"floor", std::floor}, {"ceil", std::ceil}, {"trunc", std::trunc},
+      {"rint", std::rint}, {"round", std::round}, {"fabs", std::fabs}, {"j0", ::j0}, {"j1", ::j1}, {"y0", ::y0}, {"logb", std::logb}};
+  std::string declarations;
+  std::vector<std::string> expressions;
+  for (const Case& c : cases) {
+    const std::string name = std::string("__nv_") + c.name;
+    declarations += "extern \"C\" __device__ double " + name + "(double); extern \"C\" __device__ float " + name + "f(float);\n";
+    expressions.push_back(name + "(x)");
+    expressions.push_back(name + "f(f)");
+  }
+  const std::vector<double> x = samples();
+  const auto rows = evaluate(declarations, expressions, x);
+  for (size_t c = 0; c < std::size(cases); ++c)
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = cases[c].host(x[i]), single = cases[c].host(double(float(x[i])));
+      ASSERT_NEAR(rows[2 * c][i], exact, 1e-14 + 1e-13 * std::fabs(exact)) << cases[c].name << "(" << x[i] << ")";
+      ASSERT_NEAR(rows[2 * c + 1][i], single, 2e-6 + 2e-6 * std::fabs(single)) << cases[c].name << "f(" << x[i] << ")";
+    }
+}
+
+TEST(Libdevice, SpecialFunctionsInvertAndScale) {
+  const std::string declarations = R"(
+extern "C" __device__ double __nv_erfinv(double); extern "C" __device__ double __nv_erf(double);
+extern "C" __device__ double __nv_erfcinv(double); extern "C" __device__ double __nv_erfc(double);
+extern "C" __device__ double __nv_normcdf(double); extern "C" __device__ double __nv_normcdfinv(double);
+extern "C" __device__ double __nv_erfcx(double); extern "C" __device__ double __nv_exp(double);
+extern "C" __device__ double __nv_cyl_bessel_i0(double); extern "C" __device__ double __nv_sinpi(double); extern "C" __device__ double __nv_cospi(double);
+extern "C" __device__ double __nv_rsqrt(double); extern "C" __device__ double __nv_norm3d(double, double, double); extern "C" __device__ double __nv_powi(double, int);)";
+  std::vector<double> x;
+  for (int i = 1; i < 100; ++i) x.push_back(i * 0.01);
+  const auto rows = evaluate(declarations,
+                             {"__nv_erf(__nv_erfinv(x))", "__nv_erfc(__nv_erfcinv(x * 1e-8))", "__nv_normcdf(__nv_normcdfinv(x))",
+                              "__nv_erfcx(30 * x) / (__nv_exp(900 * x * x) * __nv_erfc(30 * x))", "__nv_cyl_bessel_i0(x * 40)", "__nv_sinpi(x)",
+                              "__nv_cospi(x)", "__nv_rsqrt(x)", "__nv_norm3d(x * 1e200, 2e200, -1e200)", "__nv_powi(x, -3)"}, x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_NEAR(rows[0][i], x[i], 1e-14) << x[i];
+    ASSERT_NEAR(rows[1][i] / (x[i] * 1e-8), 1, 1e-12) << x[i];
+    ASSERT_NEAR(rows[2][i], x[i], 1e-14) << x[i];
+    if (x[i] < 0.8) {
+      ASSERT_NEAR(rows[3][i], 1, 1e-11) << x[i];
+    }
+    ASSERT_NEAR(rows[4][i] / std::cyl_bessel_i(0, x[i] * 40), 1, 1e-12) << x[i];
+    ASSERT_NEAR(rows[5][i], std::sin(M_PI * x[i]), 1e-15) << x[i];
+    ASSERT_NEAR(rows[6][i], std::cos(M_PI * x[i]), 1e-15) << x[i];
+    ASSERT_NEAR(rows[7][i], 1 / std::sqrt(x[i]), 1e-14) << x[i];
+    ASSERT_NEAR(rows[8][i] / 1e200, std::sqrt(x[i] * x[i] + 5), 1e-14) << x[i];
+    ASSERT_NEAR(rows[9][i] * std::pow(x[i], 3), 1, 1e-14) << x[i];
+  }
+}
+
+TEST(Conversions, SaturateAndTurnNanIntoZero) {
+  const std::string declarations = R"(
+extern "C" __device__ int __nv_float2int_rz(float); extern "C" __device__ int __nv_float2int_rn(float);
+extern "C" __device__ int __nv_float2int_ru(float); extern "C" __device__ int __nv_float2int_rd(float);
+extern "C" __device__ unsigned __nv_float2uint_rz(float); extern "C" __device__ long long __nv_double2ll_rz(double);
+extern "C" __device__ unsigned long long __nv_double2ull_rz(double);)";
+  const std::vector<double> x = {kNan, kInf, -kInf, 1e20, -1e20, -0.7, 2.5, 3.5, -2.5};
+  const auto rows = evaluate(declarations, {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)", "__nv_float2int_rd(f)",
+                                            "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f"}, x);
+  const double top = 2147483647.0, bottom = -2147483648.0;
+  EXPECT_EQ(rows[0], (std::vector<double>{0, top, bottom, top, bottom, 0, 2, 3, -2}));
+  EXPECT_EQ(rows[1], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 4, -2}));
+  EXPECT_EQ(rows[2], (std::vector<double>{0, top, bottom, top, bottom, 0, 3, 4, -2}));
+  EXPECT_EQ(rows[3], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 3, -3}));
+  EXPECT_EQ(rows[4], (std::vector<double>{0, 4294967295.0, 0, 4294967295.0, 0, 0, 2, 3, 0}));
+  EXPECT_EQ(rows[5], (std::vector<double>{0, 9223372036854775807.0, -9223372036854775808.0, 9223372036854775807.0, -9223372036854775808.0, 0, 2, 3, -2}));
+  EXPECT_EQ(rows[6], (std::vector<double>{0, 18446744073709551615.0, 0, 1e20 > 18446744073709551615.0 ? 18446744073709551615.0 : 1e20, 0, 0, 2, 3, 0}));
+  // A plain cast is one PTX cvt.rzi: it saturates as well.
+  EXPECT_EQ(rows[7], rows[0]);
+  EXPECT_EQ(rows[8], rows[4]);
+}
+
+TEST(Integers, DivisionByZeroAnswersInsteadOfFaulting) {
+  const auto rows = evaluate("", {"7 / (int)x", "7 % (int)x", "(int)(-2147483647 - 1) / ((int)x - 1)", "7u / (unsigned)x"}, {0, 2});
+  EXPECT_EQ(rows[0], (std::vector<double>{-1, 3}));
+  EXPECT_EQ(rows[1], (std::vector<double>{7, 1}));
+  EXPECT_EQ(rows[2], (std::vector<double>{-2147483648.0, -2147483648.0}));
+  EXPECT_EQ(rows[3], (std::vector<double>{4294967295.0, 3}));
+}
+
+TEST(Rounding, DirectedOperationsBracketTheExactResult) {
+  const std::string declarations = R"(
+extern "C" __device__ float __nv_fadd_rd(float, float); extern "C" __device__ float __nv_fadd_ru(float, float);
+extern "C" __device__ double __nv_ddiv_rd(double, double); extern "C" __device__ double __nv_ddiv_ru(double, double);
+extern "C" __device__ float __nv_fmaf_rd(float, float, float); extern "C" __device__ float __nv_fmaf_ru(float, float, float);
+extern "C" __device__ float __nv_double2float_rd(double); extern "C" __device__ float __nv_double2float_ru(double);
+extern "C" __device__ float __nv_int2float_rd(int); extern "C" __device__ float __nv_int2float_ru(int);)";
+  const auto rows = evaluate(declarations, {"__nv_fadd_rd(1.0f, 1e-10f * f)", "__nv_fadd_ru(1.0f, 1e-10f * f)", "__nv_ddiv_rd(1, x + 2)", "__nv_ddiv_ru(1, x + 2)",
+                                            "__nv_fmaf_rd(f, f, 1e8f)", "__nv_fmaf_ru(f, f, 1e8f)", "__nv_double2float_rd(x + 0.1)", "__nv_double2float_ru(x + 0.1)",
+                                            "__nv_int2float_rd(16777217)", "__nv_int2float_ru(16777217)", "1.0f / 3.0f + f * 0"}, {1, 5, 9});
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[0][i], 1.0);
+    EXPECT_EQ(rows[1][i], double(std::nextafter(1.0f, 2.0f)));
+    EXPECT_EQ(std::nextafter(rows[2][i], 10.0), rows[3][i]);
+    EXPECT_EQ(float(rows[5][i]), std::nextafter(float(rows[4][i]), 1e9f));
+    EXPECT_EQ(float(rows[7][i]), std::nextafter(float(rows[6][i]), 100.0f));
+    EXPECT_EQ(rows[8][i], 16777216.0);
+    EXPECT_EQ(rows[9][i], 16777218.0);
+    EXPECT_EQ(float(rows[10][i]), 1.0f / 3.0f);  // The rounding mode is back to nearest.
+  }
+}
+
+TEST(Minimum, IgnoresNanAndOrdersZeros) {
+  const std::string declarations = "extern \"C\" __device__ float __nv_fminf(float, float); extern \"C\" __device__ float __nv_fmaxf(float, float);";
+  const auto rows = evaluate(declarations, {"__nv_fminf(f, 2.0f)", "__nv_fmaxf(2.0f, f)", "1 / __nv_fminf(-0.0f, f)", "1 / __nv_fmaxf(-0.0f, f)"}, {kNan, 1, 3, 0});
+  EXPECT_EQ(rows[0], (std::vector<double>{2, 1, 2, 0}));
+  EXPECT_EQ(rows[1], (std::vector<double>{2, 2, 3, 2}));
+  EXPECT_EQ(rows[2][3], -kInf);
+  EXPECT_EQ(rows[3][3], kInf);
+}
+
+TEST(Integers, CountPermuteAndMultiplyAsCuda) {
+  const std::string declarations = R"(
+extern "C" __device__ int __nv_clz(int); extern "C" __device__ int __nv_popc(int); extern "C" __device__ int __nv_ffs(int);
+extern "C" __device__ int __nv_brev(int); extern "C" __device__ int __nv_byte_perm(int, int, int); extern "C" __device__ int __nv_mulhi(int, int);
+extern "C" __device__ unsigned __nv_umulhi(unsigned, unsigned); extern "C" __device__ unsigned __nv_usad(unsigned, unsigned, unsigned);)";
+  const auto rows = evaluate(declarations, {"__nv_clz(x)", "__nv_popc(x)", "__nv_ffs(x)", "(unsigned)__nv_brev(x)", "(unsigned)__nv_byte_perm(0x33221100, 0x77665544, 0x7531)",
+                                            "__nv_mulhi(-5, 0x40000000)", "__nv_umulhi(0xffffffffu, 0xffffffffu)", "__nv_usad(3, 10, 100)"}, {0, 1, 40});
+  EXPECT_EQ(rows[0], (std::vector<double>{32, 31, 26}));
+  EXPECT_EQ(rows[1], (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(rows[2], (std::vector<double>{0, 1, 4}));
+  EXPECT_EQ(rows[3], (std::vector<double>{0, 2147483648.0, 335544320.0}));
+  EXPECT_EQ(rows[4][0], double(0x77553311));
+  EXPECT_EQ(rows[5][0], -2);
+  EXPECT_EQ(rows[6][0], 4294967294.0);
+  EXPECT_EQ(rows[7][0], 107);
+}
+
+TEST(Assembly, CommonInstructionsMeanWhatPtxSays) {
+  TestImage image = build(R"(
+__global__ void k(unsigned* out, const float* in, float* floats) {
+  unsigned a = 0xdeadbeef, b = 0x12345678, r; unsigned long long w; float f;
+  asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(r) : "r"(a), "r"(b), "r"(77u)); out[0] = r;
+  asm("bfe.u32 %0, %1, 8, 12;" : "=r"(r) : "r"(a)); out[1] = r;
+  asm("bfi.b32 %0, %1, %2, 4, 8;" : "=r"(r) : "r"(0xabu), "r"(b)); out[2] = r;
+  asm("prmt.b32 %0, %1, %2, 0x3210;" : "=r"(r) : "r"(a), "r"(b)); out[3] = r;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(w) : "r"(a), "r"(b)); out[4] = w >> 32; out[5] = (unsigned)w;
+  asm("{ .reg .pred p; setp.gt.u32 p, %1, %2; selp.u32 %0, 1, 2, p; }" : "=r"(r) : "r"(a), "r"(b)); out[6] = r;
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %1, 1; @p mov.u32 %0, 5; @!p add.u32 %0, %0, 9; }" : "+r"(r) : "r"(r)); out[7] = r;
+  asm("mov.b64 {%0, %1}, %2;" : "=r"(a), "=r"(b) : "l"(0x1111111122222222ull)); out[8] = a; out[9] = b;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(w) : "r"(3u), "r"(4u)); out[10] = w == 0x400000003ull;
+  asm("ld.global.nc.f32 %0, [%1+4];" : "=f"(f) : "l"(in)); floats[0] = f;
+  asm("fma.rn.f32 %0, %1, %2, 0f3F800000;" : "=f"(f) : "f"(f), "f"(2.0f)); floats[1] = f;
+  float x, y, z, v;
+  asm volatile("ld.global.cg.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x), "=f"(y), "=f"(z), "=f"(v) : "l"(in));
+  asm volatile("st.global.v2.f32 [%0+8], {%1, %2};" :: "l"(floats), "f"(v), "f"(x) : "memory");
+  unsigned short h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(1.5f)); out[11] = h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((unsigned short)0x4200)); floats[4] = f;
+  asm volatile("atom.global.add.u32 %0, [%1], 5;" : "=r"(r) : "l"(&out[12]) : "memory"); out[13] = r;
+  asm volatile("red.global.max.u32 [%0], %1;" :: "l"(&out[14]), "r"(99u) : "memory");
+  asm("shf.l.wrap.b32 %0, %1, %2, 8;" : "=r"(r) : "r"(0x11223344u), "r"(0x55667788u)); out[15] = r;
+  int s; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(s) : "f"(-3.9f)); out[16] = s;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(f) : "f"(3.0f)); floats[5] = f;
+  asm("shr.u32 %0, %1, 40;" : "=r"(r) : "r"(~0u)); out[17] = r;
+})");
+  std::vector<unsigned> out(18);
+  std::vector<float> in = {10, 20, 30, 40}, floats(6);
+  out[12] = 7;
+  ASSERT_TRUE(image.run("k", grid(1, 1), out.data(), in.data(), floats.data()).ok());
+  const unsigned a = 0xdeadbeef, b = 0x12345678;
+  EXPECT_EQ(out[0], a ^ b ^ 77);
+  EXPECT_EQ(out[1], a >> 8 & 0xfff);
+  EXPECT_EQ(out[2], (b & ~0xff0u) | 0xab0u);
+  EXPECT_EQ(out[3], a);
+  EXPECT_EQ(out[4], unsigned(uint64_t(a) * b >> 32));
+  EXPECT_EQ(out[5], unsigned(uint64_t(a) * b));
+  EXPECT_EQ(out[6], 1u);
+  EXPECT_EQ(out[7], 5u);
+  EXPECT_EQ(out[8], 0x22222222u);
+  EXPECT_EQ(out[9], 0x11111111u);
+  EXPECT_EQ(out[10], 1u);
+  EXPECT_EQ(out[11], 0x3e00u);
+  EXPECT_EQ(out[12], 12u);
+  EXPECT_EQ(out[13], 7u);
+  EXPECT_EQ(out[14], 99u);
+  EXPECT_EQ(out[15], 0x66778811u);
+  EXPECT_EQ(int(out[16]), -3);
+  EXPECT_EQ(out[17], 0u);
+  EXPECT_EQ(floats, (std::vector<float>{20, 41, 40, 10, 3, 8}));
+}
+
+TEST(Assembly, ShufflesVotesAndSharedAddresses) {
+  TestImage image = build(R"(
+__global__ void k(unsigned* out) {
+  __shared__ unsigned box[32];
+  unsigned t = threadIdx.x, r, m;
+  asm volatile("{ .reg .pred p; shfl.sync.down.b32 %0|p, %1, 4, 31, 0xffffffff; @!p mov.u32 %0, 1000; }" : "=r"(r) : "r"(t));
+  asm volatile("{ .reg .pred p; setp.lt.u32 p, %1, 5; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(m) : "r"(t));
+  unsigned address;
+  asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(address) : "l"(&box[t]));
+  asm volatile("st.shared.u32 [%0], %1;" :: "r"(address), "r"(t * 3) : "memory");
+  asm volatile("bar.sync 0;" ::: "memory");
+  out[t] = r; out[32 + t] = m; out[64 + t] = box[31 - t];
+})");
+  std::vector<unsigned> out(96);
+  ASSERT_TRUE(image.run("k", grid(1, 32), out.data()).ok());
+  for (unsigned t = 0; t < 32; ++t) {
+    EXPECT_EQ(out[t], t + 4 < 32 ? t + 4 : 1000);
+    EXPECT_EQ(out[32 + t], 31u);
+    EXPECT_EQ(out[64 + t], 3 * (31 - t));
+  }
+}
+
+}  // namespace
+}  // namespace kernelift::cpu

@@ -1,0 +1,100 @@
+// What the CPU device cannot do is refused by name and place; damaged images are refused too.
+#include <fstream>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/context_layout.h"
+#include "sandbox/device/cpu/lower/ptx/ptx_text.h"
+#include "sandbox/device/cpu/tests/device_test.h"
+
+#include <llvm/IR/DataLayout.h>
+
+namespace kernelift::cpu {
+namespace {
+
+std::string refusal(const std::string& source) {
+  auto lowered = lower_text(source);
+  if (lowered.ok()) return "";
+  EXPECT_EQ(lowered.error().exit, Exit::Refused) << lowered.error().message;
+  return lowered.error().message;
+}
+
+TEST(Refused, UnknownAssemblyWithItsTextAndPlace) {
+  const std::string message = refusal("__global__ void k(float* p) {\n  asm volatile(\"wmma.frobnicate.f32 %0;\" :: \"f\"(*p));\n}");
+  EXPECT_NE(message.find("wmma.frobnicate.f32"), std::string::npos) << message;
+  EXPECT_NE(message.find("test.cu:2"), std::string::npos) << message;
+}
+
+TEST(Refused, AssemblyWithBranches) {
+  EXPECT_NE(refusal("__global__ void k() { asm volatile(\"{ L: bra L; }\"); }").find("label"), std::string::npos);
+}
+
+TEST(Refused, UnknownIntrinsicByName) {
+  const std::string message = refusal("__global__ void k(int* p) {\n\n  *p = __nvvm_read_ptx_sreg_pm0();\n}");
+  EXPECT_NE(message.find("llvm.nvvm.read.ptx.sreg.pm0 (test.cu:3)"), std::string::npos) << message;
+}
+
+TEST(Refused, FunctionsThatNobodyDefines) {
+  const std::string message = refusal("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }");
+  EXPECT_NE(message.find("elsewhere(int) (called at test.cu:2)"), std::string::npos) << message;
+}
+
+TEST(Refused, VariablesThatNobodyDefines) {
+  EXPECT_NE(refusal("extern __device__ int far_away;\n__global__ void k(int* p) { *p = far_away; }").find("far_away"), std::string::npos);
+}
+
+TEST(Refused, LibdeviceFunctionsThatDoNotExist) {
+  const std::string message = refusal("extern \"C\" __device__ float __nv_nosuch(float);\n__global__ void k(float* p) { *p = __nv_nosuch(1); }");
+  EXPECT_NE(message.find("__nv_nosuch (test.cu:2)"), std::string::npos) << message;
+}
+
+TEST(Refused, NothingInCodeThatNoKernelReaches) {
+  EXPECT_EQ(refusal("__device__ int elsewhere(int);\n__device__ int unused(int x) { return elsewhere(x); }\n__global__ void k(int* p) { *p = 1; }"), "");
+}
+
+TEST(Image, DamagedBytesAreRefusedNotCrashedOn) {
+  const TestImage image = build("__global__ void k(int* p) { *p = 1; }");
+  const std::vector<char>& elf = image.lowered.elf;
+  for (size_t length : {size_t(0), size_t(3), size_t(16), size_t(64), size_t(200)})
+    EXPECT_FALSE(LoadedImage::load(std::span(elf).first(length), "cut").ok()) << length;
+  std::vector<char> other = elf;
+  for (size_t i = 0; i + 8 <= other.size(); ++i)
+    if (std::memcmp(other.data() + i, "KLIMAGE1", 8) == 0) other[i + 3] = 'X';
+  auto loaded = LoadedImage::load(other, "magic");
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.error().message.find("not a CPU image"), std::string::npos);
+}
+
+TEST(PtxText, SurvivesAnyMutilation) {
+  const std::string text = "{ .reg .pred p; .reg .b32 t<4>; setp.ne.s32 p, $1, 0; @p mov.b64 {t0, t1}, $2; // c\n @!p ld.global.v2.f32 {$0,t2}, [$3+16]; }";
+  ASSERT_TRUE(parse_ptx(text).ok());
+  uint32_t random = 12345;
+  for (int round = 0; round < 20000; ++round) {
+    std::string broken = text.substr(0, round % 3 ? text.size() : round / 3 % text.size());
+    for (int i = 0; i < 3 && !broken.empty(); ++i) {
+      random = random * 1664525 + 1013904223;
+      broken[(random >> 8) % broken.size()] = "{}[];@!.,:$ \n/*x0"[random >> 3 & 15];
+    }
+    auto parsed = parse_ptx(broken);
+    if (!parsed.ok()) {
+      ASSERT_FALSE(parsed.error().message.empty());
+    }
+  }
+}
+
+TEST(ContextLayout, IsTheSameForLlvmAndForC) {
+  llvm::LLVMContext context;
+  const llvm::DataLayout layout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+  const auto* thread = layout.getStructLayout(thread_type(context));
+  const auto* block = layout.getStructLayout(block_type(context));
+  EXPECT_EQ(thread->getSizeInBytes(), sizeof(kl_thread));
+  EXPECT_EQ(thread->getElementOffset(ThreadField::linear), offsetof(kl_thread, linear));
+  EXPECT_EQ(block->getSizeInBytes(), sizeof(kl_block));
+  EXPECT_EQ(block->getElementOffset(BlockField::nctaid_x), offsetof(kl_block, nctaid_x));
+  EXPECT_EQ(block->getElementOffset(BlockField::processor), offsetof(kl_block, processor));
+  EXPECT_EQ(block->getElementOffset(BlockField::dynamic_shared), offsetof(kl_block, dynamic_shared));
+  EXPECT_EQ(block->getElementOffset(BlockField::frame_stride), offsetof(kl_block, frame_stride));
+  EXPECT_EQ(block->getElementOffset(BlockField::current), offsetof(kl_block, current));
+}
+
+}  // namespace
+}  // namespace kernelift::cpu
