@@ -22,6 +22,7 @@ const Expr* bare(const Expr* e) {
   for (;;) {
     const Expr* before = e;
     e = e->IgnoreParenImpCasts();
+    if (e->getType().isNull()) return e;
     if (auto* cleanups = llvm::dyn_cast<ExprWithCleanups>(e)) e = cleanups->getSubExpr();
     if (auto* temporary = llvm::dyn_cast<MaterializeTemporaryExpr>(e)) e = temporary->getSubExpr();
     if (auto* bind = llvm::dyn_cast<CXXBindTemporaryExpr>(e)) e = bind->getSubExpr();
@@ -36,6 +37,7 @@ const Expr* bare(const Expr* e) {
 }
 
 bool is_dim3(QualType type) {
+  if (type.isNull()) return false;
   auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
   return record && record->getIdentifier() && (record->getName() == "dim3" || record->getName() == "uint3");
 }
@@ -126,6 +128,17 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   e = bare(e);
   if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
   if (auto* cast = llvm::dyn_cast<CStyleCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
+  // In a template's pattern, lists have no type yet.
+  auto* braces = llvm::dyn_cast<InitListExpr>(e);
+  auto* parentheses = llvm::dyn_cast<ParenListExpr>(e);
+  if (braces || parentheses) {
+    unsigned count = braces ? braces->getNumInits() : parentheses->getNumExprs();
+    auto at = [&](unsigned i) { return braces ? braces->getInit(i) : parentheses->getExpr(i); };
+    if (count == 1 && is_dim3(at(0)->getType())) return read_dim3(at(0), use, depth + 1);
+    for (unsigned i = 0; i < 3; ++i) use.text[i] = i < count ? read(at(i), use, {}, depth + 1) : "1";
+    return count <= 3;
+  }
+  if (e->getType().isNull() || e->getType()->isDependentType()) return false;
   if (e->getType()->isIntegralOrEnumerationType()) {
     use.text[0] = read(e, use, {}, depth + 1);
     use.text[1] = use.text[2] = "1";
@@ -138,11 +151,6 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
       bool defaulted = i >= construct->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(construct->getArg(i));
       use.text[i] = defaulted ? "1" : read(construct->getArg(i), use, {}, depth + 1);
     }
-    return true;
-  }
-  if (auto* list = llvm::dyn_cast<InitListExpr>(e)) {
-    if (list->getNumInits() == 1 && is_dim3(list->getInit(0)->getType())) return read_dim3(list->getInit(0), use, depth + 1);
-    for (unsigned i = 0; i < 3; ++i) use.text[i] = i < list->getNumInits() ? read(list->getInit(i), use, {}, depth + 1) : "1";
     return true;
   }
   auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
@@ -185,6 +193,7 @@ std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) 
 std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
   if (depth > kMaxDepth) return "";
   e = bare(e);
+  if (e->getType().isNull()) return "";
   if (llvm::isa<IntegerLiteral>(e)) return literal_name(e, use);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
     if (op->isAssignmentOp() || op->getOpcode() == BO_Comma || !op->getType()->isIntegralOrEnumerationType()) return "";

@@ -173,12 +173,15 @@ std::vector<FoundKernel> find_kernels(const ParsedUnit& unit, const SourceItems&
   return std::move(visitor.found);
 }
 
-std::string mangled_name(const ParsedUnit& unit, const FunctionDecl* function) {
+std::string mangled_name(const ParsedUnit& unit, const NamedDecl* declaration) {
   std::unique_ptr<MangleContext> mangler(unit.context.createMangleContext());
-  if (!mangler->shouldMangleDeclName(function)) return function->getNameAsString();
+  if (!mangler->shouldMangleDeclName(declaration)) return declaration->getNameAsString();
   std::string name;
   llvm::raw_string_ostream stream(name);
-  GlobalDecl which = function->hasAttr<CUDAGlobalAttr>() ? GlobalDecl(function, KernelReferenceKind::Kernel) : GlobalDecl(function);
+  auto* function = llvm::dyn_cast<FunctionDecl>(declaration);
+  GlobalDecl which = function && function->hasAttr<CUDAGlobalAttr>() ? GlobalDecl(function, KernelReferenceKind::Kernel)
+                     : function                                      ? GlobalDecl(function)
+                                                                     : GlobalDecl(llvm::cast<VarDecl>(declaration));
   mangler->mangleName(which, stream);
   return name;
 }

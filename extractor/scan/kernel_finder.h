@@ -6,6 +6,10 @@
 
 #include "extractor/source/closure.h"
 
+namespace clang {
+class NamedDecl;
+}
+
 namespace kernelift {
 
 struct FoundKernel {
@@ -15,8 +19,8 @@ struct FoundKernel {
 
 std::vector<FoundKernel> find_kernels(const ParsedUnit& unit, const SourceItems& items);
 
-/// As clang mangles the device function.
-std::string mangled_name(const ParsedUnit& unit, const clang::FunctionDecl* function);
+/// As clang mangles the device function or variable.
+std::string mangled_name(const ParsedUnit& unit, const clang::NamedDecl* declaration);
 /// "app::smooth<float, 8>": how source text names it; scopes that nobody writes (anonymous, inline) left out.
 std::string spelled_name(const ParsedUnit& unit, const clang::FunctionDecl* function);
 /// The same for a type.

@@ -33,7 +33,7 @@ void run(llvm::Module& module, llvm::StringRef pipeline) {
 
 }  // namespace
 
-Status cut_to_kernel(llvm::Module& module, const std::string& mangled) {
+Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std::set<std::string>& source_constants) {
   llvm::Function* kernel = module.getFunction(mangled);
   if (!kernel || kernel->isDeclaration())
     return environment_error("the compiled unit holds no kernel " + mangled);
@@ -41,7 +41,8 @@ Status cut_to_kernel(llvm::Module& module, const std::string& mangled) {
     if (auto* list = module.getGlobalVariable(name)) list->eraseFromParent();
   for (auto& object : module.global_objects()) {
     object.setComdat(nullptr);
-    if (object.isDeclaration() || object.getName().starts_with("llvm.")) continue;
+    // Private symbols (string literals, initialisers of local arrays) are the compiler's own and stay so.
+    if (object.isDeclaration() || object.hasPrivateLinkage() || object.getName().starts_with("llvm.")) continue;
     object.setLinkage(&object == kernel ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
     object.setVisibility(llvm::GlobalValue::DefaultVisibility);
     object.setDSOLocal(&object != kernel);
@@ -49,9 +50,9 @@ Status cut_to_kernel(llvm::Module& module, const std::string& mangled) {
   for (auto& alias : module.aliases()) alias.setLinkage(llvm::GlobalValue::InternalLinkage);
   run(module, "globaldce");
   for (auto& variable : module.globals()) {
-    if (variable.isDeclaration() || variable.isConstant() || variable.getAddressSpace() == kSharedAddressSpace ||
-        variable.getName().starts_with("llvm."))
-      continue;
+    bool ours = variable.isDeclaration() || variable.hasPrivateLinkage() || variable.hasGlobalUnnamedAddr() ||
+                variable.getName().starts_with("llvm.");
+    if (ours || variable.getAddressSpace() == kSharedAddressSpace || source_constants.count(variable.getName().str())) continue;
     variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
     variable.setExternallyInitialized(true);
     variable.setDSOLocal(false);

@@ -2,6 +2,7 @@
 // two compiles of a kernel are compared, and in which a kernel may be optimised without believing initial values that the
 // application overwrites (cudaMemcpyToSymbol on a `static __constant__` table; DESIGN D6).
 #pragma once
+#include <set>
 #include <string>
 
 #include "core/base/result.h"
@@ -12,9 +13,10 @@ class Module;
 
 namespace kernelift {
 
-/// Keeps kernel `mangled` and its closure; all else becomes internal and is dropped. Every module variable that is left and
-/// not constant in the source becomes external and externally initialised.
-Status cut_to_kernel(llvm::Module& module, const std::string& mangled);
+/// Keeps kernel `mangled` and its closure; all else becomes internal and is dropped. Every module variable that is left becomes
+/// external and externally initialised, but for those named in `source_constants` (mangled), which the source calls const.
+/// The IR cannot tell: clang emits every __constant__ variable as an LLVM constant, whatever the host does with it.
+Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std::set<std::string>& source_constants = {});
 
 /// One cheap, deterministic pipeline that takes away what spelling leaves behind (dead stack slots, unreachable branches).
 void normalise(llvm::Module& module);

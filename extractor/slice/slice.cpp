@@ -20,7 +20,9 @@ struct Parsed {
   bool found = false;
   std::vector<SliceText> slices;       ///< From exact to generous; empty if none can be cut.
   SliceText whole;
+  std::string device_only;             ///< The unit less its host bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
+  std::vector<std::string> constants;
 };
 
 /// "template __global__ void ns::k<float, 8>(const float *, int);" for an instance of a template.
@@ -46,6 +48,9 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
   parsed.main_text = unit.text(unit.sources.getMainFileID()).str();
   for (bool every : {false, true}) {
     Closure closure = close_over(unit, items, at->function, {every});
+    if (!every)
+      for (auto* variable : closure.variables)
+        if (variable->getType().isConstant(unit.context)) parsed.constants.push_back(mangled_name(unit, variable));
     if (!closure.refusals.empty()) {
       parsed.refusal = closure.refusals.front();
       break;
@@ -55,7 +60,21 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
     if (parsed.slices.empty() || parsed.slices.back().text != text.text) parsed.slices.push_back(std::move(text));
   }
   parsed.whole = write_whole_unit(unit);
+  SliceText device_only = write_whole_unit(unit, host_bodies(unit, items));
+  if (!parsed.instantiation.empty()) append_line(device_only, parsed.instantiation);
+  parsed.device_only = std::move(device_only.text);
   if (!parsed.instantiation.empty() && parsed.refusal.empty()) append_line(parsed.whole, parsed.instantiation);
+}
+
+/// Host code that clang rejects need not stop a proof about device code: the unit less the bodies of its host functions is
+/// the original then.
+ProofOutcome prove_without_host(const Parsed& parsed, const SliceText& text, const ScannedKernel& kernel, const FrontendOptions& frontend,
+                                const ProofOutcome& first) {
+  if (!parsed.refusal.empty()) return first;
+  auto proof = prove_equal(parsed.device_only, text.text, kernel.mangled, frontend);
+  if (!proof.original_compiles) return first;
+  if (proof.equal) proof.note += "; compared with the unit less its host functions' bodies, because " + first.note;
+  return proof;
 }
 
 std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, const SliceText& text) {
@@ -92,6 +111,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.kernel_expression = parsed.expression;
   slice.mangled = kernel.mangled;
   slice.instantiation = parsed.instantiation;
+  slice.constants = std::move(parsed.constants);
   FrontendOptions frontend = frontend_options(command, headers);
   slice.compile_flags = frontend.flags;
   slice.headers = headers;
@@ -109,6 +129,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   SliceText* unprovable = nullptr;
   for (auto& text : parsed.slices) {
     auto proof = prove_equal(parsed.main_text, text.text, kernel.mangled, frontend);
+    if (proof.slice_compiles && !proof.original_compiles) proof = prove_without_host(parsed, text, kernel, frontend, proof);
     if (proof.equal) {
       fill(text, "slice", true, proof.note);
       return slice;

@@ -39,6 +39,7 @@ struct Slice {
   std::vector<Knob> knobs;                 ///< Those of the scan whose value is spelled in text.
   std::vector<std::string> compile_flags;  ///< Device-relevant, clang's spelling.
   HeaderSet headers = HeaderSet::Lean;     ///< The set it was proven with.
+  std::vector<std::string> constants;      ///< Mangled names of module variables that the source calls const (see cut_to_kernel).
   std::vector<SlicedRange> taken;
   SliceProof proof;
   std::string note;                        ///< Why it is a whole unit; empty for a slice.

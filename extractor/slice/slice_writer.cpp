@@ -44,7 +44,7 @@ unsigned line_start(llvm::StringRef text, unsigned at) {
 
 class Writer {
  public:
-  explicit Writer(const ParsedUnit& unit) : unit_(unit) {
+  explicit Writer(const ParsedUnit& unit, const std::vector<BodyCut>& cuts) : unit_(unit), cuts_(cuts) {
     for (auto& include : unit.record.includes) includes_[include.hash.file].push_back(&include);
   }
   SliceText result;
@@ -53,6 +53,12 @@ class Writer {
   void source(FileID file, unsigned begin, unsigned end, std::vector<Edit> edits) {
     for (auto* include : includes_[file])
       if (include->hash.offset >= begin && include->hash.offset < end) edits.push_back(inclusion(*include));
+    for (auto& cut : cuts_)
+      if (cut.file == file && cut.begin >= begin && cut.end <= end) {
+        // The space before the brace goes with the body: `void f();`, not `void f() ;`.
+        llvm::StringRef before = unit_.text(file).slice(0, cut.begin);
+        edits.push_back({static_cast<unsigned>(before.rtrim(" \t\r\n").size()), cut.end, ";"});
+      }
     std::sort(edits.begin(), edits.end(), [](auto& a, auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     llvm::StringRef text = unit_.text(file);
     std::string path = unit_.path(file);
@@ -93,6 +99,10 @@ class Writer {
     unsigned end = directive_end(unit_.text(include.hash.file), include.hash.offset);
     bool user = include.entered.isValid() ? unit_.is_user(include.entered) : is_user_path(include.path);
     if (!user) return {include.hash.offset, end, unit_.text(include.hash.file).slice(include.hash.offset, end).str()};
+    // The line's end goes with it: what is written in its place ends its own lines.
+    llvm::StringRef text = unit_.text(include.hash.file);
+    if (text.substr(end).starts_with("\r")) ++end;
+    if (text.substr(end).starts_with("\n")) ++end;
     if (include.entered.isValid()) entered_[{include.hash.file.getHashValue(), include.hash.offset}] = include.entered;
     return {include.hash.offset, end, ""};
   }
@@ -103,6 +113,7 @@ class Writer {
   }
 
   const ParsedUnit& unit_;
+  const std::vector<BodyCut>& cuts_;
   std::map<FileID, std::vector<const IncludeRecord*>> includes_;
   std::map<std::pair<unsigned, unsigned>, FileID> entered_;
 };
@@ -120,6 +131,8 @@ class IncludeChooser {
       }
     }
   }
+  std::set<std::string> standard;         ///< Standard headers that are needed and that no directive brings.
+
   std::vector<const IncludeRecord*> choose(const std::set<FileID>& needed) {
     std::set<const IncludeRecord*> chosen;
     for (FileID file : needed) {
@@ -133,7 +146,10 @@ class IncludeChooser {
         if (!best || chosen.count(directive) || brought.size() < closure_of(best->path).size()) best = directive;
         if (chosen.count(directive)) break;
       }
-      if (best) chosen.insert(best);
+      if (best)
+        chosen.insert(best);
+      else if (auto name = llvm::StringRef(path).rsplit('/').second; !name.contains('.') && !from_prelude(file))
+        standard.insert("<" + name.str() + ">");  // <cstdint> that no directive reaches because the unit is broken.
     }
     std::vector<const IncludeRecord*> ordered;
     std::set<std::string> spelled;
@@ -201,7 +217,7 @@ struct Element {
 class SliceWriter {
  public:
   SliceWriter(const ParsedUnit& unit, const SourceItems& items, const Closure& closure)
-      : unit_(unit), items_(items), closure_(closure), writer_(unit) {}
+      : unit_(unit), items_(items), closure_(closure), writer_(unit, closure.cuts) {}
 
   SliceText run() {
     includes();
@@ -217,7 +233,10 @@ class SliceWriter {
     for (auto& type : closure_.standard_types) (type == "size_t" || type == "ptrdiff_t" ? plain : sized) = true;
     if (plain) append_line(writer_.result, "#include <stddef.h>");
     if (sized) append_line(writer_.result, "#include <stdint.h>");
-    for (auto* include : IncludeChooser(unit_).choose(closure_.system_files)) {
+    IncludeChooser chooser(unit_);
+    auto chosen = chooser.choose(closure_.system_files);
+    for (auto& name : chooser.standard) append_line(writer_.result, "#include " + name);
+    for (auto* include : chosen) {
       unsigned begin = include->hash.offset, end = directive_end(unit_.text(include->hash.file), begin);
       writer_.source(include->hash.file, begin, end, {{begin, end, "#include " + include->spelling}});
       note(include->hash.file, begin, end, "include " + include->spelling);
@@ -285,12 +304,6 @@ class SliceWriter {
 
   std::vector<Edit> edits(const Element& element) const {
     std::vector<Edit> all;
-    for (auto& cut : closure_.cuts)
-      if (cut.file == element.file && cut.begin >= element.begin && cut.end <= element.end) {
-        llvm::StringRef between = unit_.text(cut.file).slice(0, cut.begin);
-        // The space before the brace goes with the body: `void f();`, not `void f() ;`.
-        all.push_back({static_cast<unsigned>(between.rtrim(" \t\r\n").size()), cut.end, ";"});
-      }
     int depth = 0;
     bool torn = false;
     for (auto& conditional : unit_.record.conditionals) {
@@ -362,8 +375,8 @@ SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Cl
   return SliceWriter(unit, items, closure).run();
 }
 
-SliceText write_whole_unit(const ParsedUnit& unit) {
-  Writer writer(unit);
+SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& cuts) {
+  Writer writer(unit, cuts);
   append_line(writer.result, "#define main kernelift_application_main");
   FileID main = unit.sources.getMainFileID();
   std::set<unsigned> files = {main.getHashValue()};

@@ -20,8 +20,8 @@ struct SliceText {
 SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure);
 
 /// The whole unit as one text: every user header in the place where it was included, system headers by name. The
-/// application's main() is renamed, so that a harness can have its own.
-SliceText write_whole_unit(const ParsedUnit& unit);
+/// application's main() is renamed, so that a harness can have its own. With `cuts`, those bodies are left out.
+SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& cuts = {});
 
 /// Appends a line of ours.
 void append_line(SliceText& slice, const std::string& line);

@@ -35,6 +35,47 @@ std::string local_entity(const ParsedUnit& unit, const TagDecl* tag) {
   return "the local type '" + tag->getNameAsString() + "'" + place;
 }
 
+/// The body of a host function, from past its declarator; nothing if a macro spells any of it or its type depends on it.
+std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* function) {
+  if (!is_host_only(function) || !function->doesThisDeclarationHaveABody() || function->isDefaulted()) return std::nullopt;
+  auto* record = llvm::dyn_cast<CXXRecordDecl>(function->getLexicalDeclContext());
+  auto* body = function->getBody();
+  auto* type = function->getTypeSourceInfo();
+  if (record && record->isLambda()) return std::nullopt;
+  if (!body || !type || body->getBeginLoc().isMacroID() || body->getEndLoc().isMacroID()) return std::nullopt;
+  auto written = type->getTypeLoc().IgnoreParens().getAsAdjusted<FunctionTypeLoc>();
+  if (!written || written.getRParenLoc().isInvalid() || written.getRParenLoc().isMacroID()) return std::nullopt;
+  if (function->getReturnType()->isUndeducedType() || function->getReturnType()->getContainedAutoType()) return std::nullopt;
+  FileOffset close = unit.place(written.getRParenLoc()), end = unit.place(body->getEndLoc());
+  if (close.file != end.file || close.file != unit.place(body->getBeginLoc()).file) return std::nullopt;
+  llvm::StringRef text = unit.text(close.file);
+  Lexer lexer(unit.sources.getLocForStartOfFile(close.file), unit.context.getLangOpts(), text.begin(),
+              text.begin() + close.offset + 1, text.end());
+  Token token;
+  for (int depth = 0; !lexer.LexFromRawLexer(token);) {
+    unsigned at = unit.sources.getFileOffset(token.getLocation());
+    bool is_try = token.is(tok::raw_identifier) && token.getRawIdentifier() == "try";
+    if (depth == 0 && (token.isOneOf(tok::l_brace, tok::colon) || is_try)) return BodyCut{close.file, at, end.offset + 1};
+    if (token.isOneOf(tok::l_paren, tok::l_square)) ++depth;
+    if (token.isOneOf(tok::r_paren, tok::r_square)) --depth;
+  }
+  return std::nullopt;
+}
+
+class HostBodies : public RecursiveASTVisitor<HostBodies> {
+ public:
+  explicit HostBodies(const ParsedUnit& unit) : unit_(unit) {}
+  bool TraverseStmt(Stmt*) { return true; }
+  bool VisitFunctionDecl(FunctionDecl* function) {
+    if (auto cut = body_of(unit_, function)) cuts.push_back(*cut);
+    return true;
+  }
+  std::vector<BodyCut> cuts;
+
+ private:
+  const ParsedUnit& unit_;
+};
+
 class Walker : public RecursiveASTVisitor<Walker> {
  public:
   Walker(const ParsedUnit& unit, const SourceItems& items, const ClosureOptions& options, Closure& closure)
@@ -106,9 +147,9 @@ class Walker : public RecursiveASTVisitor<Walker> {
 
   // --- host bodies are cut -----------------------------------------------------------------------------------------
   bool VisitFunctionDecl(FunctionDecl* function) {
-    if (!is_host_only(function) || !function->doesThisDeclarationHaveABody() || function->isDefaulted()) return true;
-    auto* record = llvm::dyn_cast<CXXRecordDecl>(function->getLexicalDeclContext());
-    if ((record && record->isLambda()) || !cut_body(function)) return true;
+    auto cut = body_of(unit_, function);
+    if (!cut) return true;
+    closure_.cuts.push_back(*cut);
     skipped_.insert(function->getBody());
     if (auto* constructor = llvm::dyn_cast<CXXConstructorDecl>(function))
       for (auto* initializer : constructor->inits()) skipped_.insert(initializer);
@@ -309,33 +350,6 @@ class Walker : public RecursiveASTVisitor<Walker> {
     }
   }
 
-  /// Cuts a host function's body from past its declarator; false if a macro spells any of it.
-  bool cut_body(const FunctionDecl* function) {
-    auto* body = function->getBody();
-    auto* type = function->getTypeSourceInfo();
-    if (!body || !type || body->getBeginLoc().isMacroID() || body->getEndLoc().isMacroID()) return false;
-    auto written = type->getTypeLoc().IgnoreParens().getAsAdjusted<FunctionTypeLoc>();
-    if (!written || written.getRParenLoc().isInvalid() || written.getRParenLoc().isMacroID()) return false;
-    if (function->getReturnType()->isUndeducedType() || function->getReturnType()->getContainedAutoType()) return false;
-    FileOffset close = unit_.place(written.getRParenLoc()), end = unit_.place(body->getEndLoc());
-    if (close.file != end.file || close.file != unit_.place(body->getBeginLoc()).file) return false;
-    llvm::StringRef text = unit_.text(close.file);
-    Lexer lexer(unit_.sources.getLocForStartOfFile(close.file), unit_.context.getLangOpts(), text.begin(),
-                text.begin() + close.offset + 1, text.end());
-    Token token;
-    for (int depth = 0; !lexer.LexFromRawLexer(token);) {
-      unsigned at = unit_.sources.getFileOffset(token.getLocation());
-      bool is_try = token.is(tok::raw_identifier) && token.getRawIdentifier() == "try";
-      if (depth == 0 && (token.isOneOf(tok::l_brace, tok::colon) || is_try)) {
-        closure_.cuts.push_back({close.file, at, end.offset + 1});
-        return true;
-      }
-      if (token.isOneOf(tok::l_paren, tok::l_square)) ++depth;
-      if (token.isOneOf(tok::r_paren, tok::r_square)) --depth;
-    }
-    return false;
-  }
-
   bool take_using_directives() {
     bool any = false;
     for (size_t i = 0; i < items_.all().size(); ++i) {
@@ -414,6 +428,13 @@ class MacroCollector {
 bool is_host_only(const FunctionDecl* function) {
   return !function->hasAttr<CUDADeviceAttr>() && !function->hasAttr<CUDAGlobalAttr>() && !function->isConstexpr() &&
          !function->isImplicit() && !function->isDefaulted();
+}
+
+std::vector<BodyCut> host_bodies(const ParsedUnit& unit, const SourceItems& items) {
+  HostBodies visitor(unit);
+  for (auto& item : items.all())
+    for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
+  return std::move(visitor.cuts);
 }
 
 Closure close_over(const ParsedUnit& unit, const SourceItems& items, const FunctionDecl* kernel, const ClosureOptions& options) {

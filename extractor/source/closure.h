@@ -46,6 +46,9 @@ struct ClosureOptions {
 Closure close_over(const ParsedUnit& unit, const SourceItems& items, const clang::FunctionDecl* kernel,
                    const ClosureOptions& options = {});
 
+/// Every host function's body in the application's files: the unit less these is its device code.
+std::vector<BodyCut> host_bodies(const ParsedUnit& unit, const SourceItems& items);
+
 /// True for a function that the device never runs: neither __device__ nor __global__, given or implied.
 bool is_host_only(const clang::FunctionDecl* function);
 

@@ -1,0 +1,72 @@
+#include "core/model/scan_index.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+ScanIndex sample() {
+  ScanIndex index;
+  index.root = "/app", index.language = "hip";
+  index.units.push_back({"/app/a.cu", "/app/build", {"nvcc", "-c", "../a.cu"}, {"a.cu:3: lost"}, "toolkit"});
+  ScannedKernel kernel;
+  kernel.id = "0a1b2c3d", kernel.key = "app::k(float*)", kernel.name = "app::k", kernel.mangled = "_ZN3app1kEPf", kernel.tu = "/app/a.cu";
+  kernel.definition = {"/app/a.cu", 10, 90, 2, 6};
+  kernel.parameters.push_back({"x", "float *", "float", true, ""});
+  kernel.is_template = kernel.through_macro = true;
+  kernel.max_threads = 256, kernel.min_blocks = 2;
+  kernel.uses = {"atomics", "shared"};
+  index.kernels.push_back(kernel);
+  kernel.id = "ffffffff", kernel.key = "other::k(int)", kernel.name = "other::k", kernel.mangled = "_ZN5other1kEi";
+  index.kernels.push_back(kernel);
+  LaunchSite site;
+  site.kernels = {"0a1b2c3d"}, site.range = {"/app/a.cu", 100, 120, 8, 8}, site.enclosing = "run";
+  site.grid[0] = "n / BLOCK", site.block[0] = "BLOCK", site.shared = "0", site.argument_text = {"x"}, site.through_macro = true;
+  index.launches.push_back(site);
+  index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});
+  return index;
+}
+
+TEST(ScanIndex, SurvivesTheTripThroughAFile) {
+  auto folder = std::move(TemporaryFolder::create("kernelift-scan")).value();
+  auto file = folder.path() / "scan.json";
+  ASSERT_TRUE(sample().write(file).ok());
+  auto back = ScanIndex::read(file);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(to_json(*back), to_json(sample()));
+  EXPECT_EQ(back->units[0].headers, "toolkit");
+  EXPECT_EQ(back->knobs[0].value, 256);
+}
+
+TEST(ScanIndex, FindsByIdKeyNameAndPartOfAName) {
+  ScanIndex index = sample();
+  EXPECT_EQ(index.find("ffffffff").size(), 1u);
+  EXPECT_EQ(index.find("app::k").size(), 1u);
+  EXPECT_EQ(index.find("app::k(float*)").size(), 1u);
+  EXPECT_EQ(index.find("k").size(), 2u);
+  EXPECT_TRUE(index.find("nothing").empty());
+}
+
+TEST(ScanIndex, DamageGivesAClearErrorNeverACrash) {
+  auto folder = std::move(TemporaryFolder::create("kernelift-scan")).value();
+  auto file = folder.path() / "scan.json";
+  ASSERT_TRUE(sample().write(file).ok());
+  std::string good = std::move(read_text(file)).value();
+  size_t refused = 0;
+  for (size_t i = 0; i < good.size(); i += 11)
+    for (bool truncate : {true, false}) {
+      std::string bad = truncate ? good.substr(0, i) : good;
+      if (!truncate) bad[i] = static_cast<char>(bad[i] ^ 0x11);
+      ASSERT_TRUE(write_atomically(file, bad).ok());
+      auto index = ScanIndex::read(file);
+      if (index.ok()) continue;
+      ++refused;
+      EXPECT_NE(index.error().message.find("scan.json"), std::string::npos) << index.error().message;
+    }
+  EXPECT_GT(refused, good.size() / 11);
+}
+
+}  // namespace
+}  // namespace kernelift

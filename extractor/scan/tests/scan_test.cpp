@@ -1,0 +1,225 @@
+#include "extractor/scan/scan.h"
+
+#include <algorithm>
+
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::knob;
+using kernelift::testing::only;
+using kernelift::testing::TestApp;
+
+TEST(Scan, FindsEveryLaunchedInstanceOfATemplate) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace app {
+template <class T, int N> __global__ void smooth(const T* in, T* out) { out[threadIdx.x] = in[threadIdx.x] * N; }
+}
+void run(float* f, double* d) { app::smooth<float, 8><<<1, 32>>>(f, f); app::smooth<double, 2><<<1, 32>>>(d, d); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 2u);
+  auto& kernel = only(index, "app::smooth<float, 8>");
+  EXPECT_TRUE(kernel.is_template);
+  EXPECT_EQ(app.text(kernel.definition).substr(0, 8), "template");
+  EXPECT_EQ(app.text(kernel.definition).back(), '}');
+  ASSERT_EQ(kernel.parameters.size(), 2u);
+  EXPECT_EQ(kernel.parameters[0].pointee, "float");
+  EXPECT_TRUE(kernel.parameters[0].pointee_const);
+  EXPECT_FALSE(kernel.parameters[1].pointee_const);
+  EXPECT_EQ(index.find("smooth").size(), 2u);
+}
+
+TEST(Scan, FollowsGeometryThroughLocalsHelpersAndMacros) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCK 256
+constexpr int kRows = 4;
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+inline int groups(int n, int size) { return (n + size - 1) / size; }
+__global__ void k(int n, float* x) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] += kRows; }
+void a(int n, float* x) { const int blocks = CEIL_DIV(n, BLOCK); dim3 grid(blocks); k<<<grid, BLOCK>>>(n, x); }
+void b(int w, int h, float* x) { dim3 block(16, kRows); dim3 grid(groups(w, block.x), groups(h, block.y));
+  k<<<grid, block, 2 * sizeof(float) * BLOCK>>>(w * h, x); }
+void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK, 1, 1}>>>(n, x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK");
+  EXPECT_EQ(a.grid[1], "1");
+  EXPECT_EQ(a.block[0], "BLOCK");
+  EXPECT_EQ(a.shared, "0");
+  EXPECT_EQ(a.enclosing, "a");
+  EXPECT_EQ(b.grid[0], "(w + 16 - 1) / 16");
+  EXPECT_EQ(b.grid[1], "(h + kRows - 1) / kRows");
+  EXPECT_EQ(b.block[1], "kRows");
+  EXPECT_EQ(b.shared, "2 * 4 * BLOCK");
+  EXPECT_EQ(b.argument_text, (std::vector<std::string>{"w * h", "x"}));
+  EXPECT_EQ(c.grid[0], "ceil_div(n, BLOCK)");
+  EXPECT_EQ(c.block[0], "BLOCK");
+  EXPECT_EQ(app.text(a.block_range), "BLOCK");
+  EXPECT_EQ(app.text(a.range), "k<<<grid, BLOCK>>>(n, x)");
+}
+
+TEST(Scan, GivesUpGeometryThatIsAssignedTwice) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+int unknown(int);
+void a(int n, float* x) { dim3 grid(n); if (n > 7) grid = dim3(7); k<<<grid, unknown(n)>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 1u);
+  EXPECT_EQ(index.launches[0].grid[0], "");
+  EXPECT_EQ(index.launches[0].block[0], "");
+}
+
+TEST(Scan, KnobsKnowTheirValueTheirPlaceAndWhatTheyFeed) {
+  TestApp app;
+  app.header("config.h", "#pragma once\n#define BLOCK 128 // threads\nenum { kUnroll = 4 };\n").unit("a.cu", R"(
+#include "config.h"
+constexpr int kTile = 32;
+#define UNUSED 7
+__device__ int twice(int x) { return x * kTile; }
+__global__ void k(int* x) { x[blockIdx.x * BLOCK + threadIdx.x] = twice(kUnroll); }
+void run(int n, int* x) { k<<<n / BLOCK, BLOCK>>>(x); }
+)");
+  auto index = app.scan();
+  auto* block = knob(index, "BLOCK");
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->value, 128);
+  EXPECT_TRUE(block->is_macro && block->in_kernel && block->in_geometry);
+  EXPECT_EQ(app.text(block->value_range), "128");
+  EXPECT_EQ(block->kernels, std::vector<std::string>{index.kernels[0].id});
+  auto* tile = knob(index, "kTile");
+  ASSERT_TRUE(tile);
+  EXPECT_TRUE(tile->in_kernel && !tile->in_geometry);
+  EXPECT_EQ(app.text(tile->value_range), "32");
+  ASSERT_TRUE(knob(index, "kUnroll"));
+  EXPECT_FALSE(knob(index, "UNUSED"));
+}
+
+TEST(Scan, AKernelOfAHeaderIsOneKernelAndItsUnitIsTheOneThatLaunchesIt) {
+  TestApp app;
+  app.header("k.cuh", "#pragma once\nstatic __global__ void fill(int* x) { x[0] = 1; }\n")
+      .unit("a.cu", "#include \"k.cuh\"\n")
+      .unit("b.cu", "#include \"k.cuh\"\nvoid run(int* x) { fill<<<1, 1>>>(x); }\n");
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 1u);
+  EXPECT_EQ(index.kernels[0].tu, (app.root() / "b.cu").string());
+  EXPECT_EQ(index.kernels[0].definition.file, (app.root() / "k.cuh").string());
+  EXPECT_EQ(index.launches[0].kernels, std::vector<std::string>{index.kernels[0].id});
+}
+
+TEST(Scan, StaticKernelsOfOneNameInTwoUnitsAreTwo) {
+  TestApp app;
+  app.unit("a.cu", "static __global__ void k(int* x) { x[0] = 1; }\nvoid a(int* x) { k<<<1, 1>>>(x); }\n")
+      .unit("b.cu", "static __global__ void k(int* x) { x[0] = 2; }\nvoid b(int* x) { k<<<1, 1>>>(x); }\n");
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 2u);
+  EXPECT_NE(index.kernels[0].id, index.kernels[1].id);
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_EQ(index.launches[1].kernels, std::vector<std::string>{index.kernels[1].id});
+}
+
+TEST(Scan, AFragmentsKernelIsPlacedInTheFragment) {
+  TestApp app;
+  app.header("body.cu", "__global__ void k(int* x) { x[0] = N; }\n")
+      .unit("main.cu", "#define N 3\n#include \"body.cu\"\nvoid run(int* x) { k<<<1, 1>>>(x); }\n");
+  auto index = app.scan();
+  EXPECT_EQ(only(index, "k").definition.file, (app.root() / "body.cu").string());
+}
+
+TEST(Scan, SaysWhatAMacroWrote) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define KERNEL(name, op) __global__ void name(float* x) { x[0] = x[0] op 2; }
+#define LAUNCH(k, n) k<<<(n) / 64, 64>>>
+KERNEL(twice, *)
+KERNEL(plus_two, +)
+void run(int n, float* x) { LAUNCH(twice, n)(x); plus_two<<<1, 1>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 2u);
+  EXPECT_TRUE(only(index, "twice").through_macro);
+  EXPECT_EQ(app.text(only(index, "twice").definition), "KERNEL(twice, *)");
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_TRUE(index.launches[0].through_macro);
+  EXPECT_EQ(index.launches[0].grid[0], "n / 64");
+  EXPECT_FALSE(index.launches[1].through_macro);
+}
+
+TEST(Scan, SeesLaunchesInTemplatesByTheirInstances) {
+  TestApp app;
+  app.unit("a.cu", R"(
+struct Add { __device__ float operator()(float x) const { return x + 1; } };
+struct Mul { __device__ float operator()(float x) const { return x * 2; } };
+template <class Op> __global__ void map(float* x, Op op) { x[threadIdx.x] = op(x[threadIdx.x]); }
+template <int B, class Op> void run(int n, float* x, Op op) { map<<<n / B, B>>>(x, op); }
+void all(int n, float* x) { run<64>(n, x, Add{}); run<128>(n, x, Mul{}); }
+)");
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 2u);
+  ASSERT_EQ(index.launches.size(), 1u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 2u);
+  EXPECT_EQ(index.launches[0].block[0], "") << "the instances disagree";
+}
+
+TEST(Scan, ReadsLaunchBoundsAndFeatures) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__constant__ float table[4];
+__device__ float total(float x) { return __shfl_down_sync(~0u, x, 1); }
+__global__ void __launch_bounds__(128, 2) k(float* x) {
+  extern __shared__ float dynamic[]; __shared__ float fixed[8];
+  fixed[0] = table[1]; __syncthreads(); atomicAdd(x, total(fixed[0]) + dynamic[0]);
+})");
+  auto index = app.scan();
+  auto& kernel = only(index, "k");
+  EXPECT_EQ(kernel.max_threads, 128);
+  EXPECT_EQ(kernel.min_blocks, 2);
+  for (auto* word : {"atomics", "barrier", "constant-memory", "dynamic-shared", "shared", "shuffle"})
+    EXPECT_TRUE(std::count(kernel.uses.begin(), kernel.uses.end(), word)) << word;
+}
+
+TEST(Scan, SeesRuntimeApiLaunchesOfNamedKernels) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x, int n) { x[0] = n; }
+void run(float* x, int n) { void* args[] = {&x, &n}; cudaLaunchKernel((void*)k, dim3(n), dim3(32), args, 0, 0); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 1u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 1u);
+  EXPECT_EQ(index.launches[0].grid[0], "n");
+  EXPECT_EQ(index.launches[0].argument_text, (std::vector<std::string>{"x", "n"}));
+}
+
+TEST(Scan, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
+  TestApp app;
+  app.unit("bad.cu", "#include \"nowhere.h\"\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { undeclared(); }\n")
+      .unit("good.cu", "__global__ void g(int* x) { x[0] = 1; }\n");
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 2u);
+  ASSERT_EQ(index.units.size(), 2u);
+  ASSERT_FALSE(index.units[0].problems.empty());
+  EXPECT_NE(index.units[0].problems[0].find("nowhere.h"), std::string::npos) << index.units[0].problems[0];
+  EXPECT_TRUE(index.units[1].problems.empty());
+}
+
+TEST(Scan, AUnitThatBringsDownTheParserCostsOnlyItself) {
+  TestApp app;
+  // clang's own way to crash on purpose.
+  app.unit("crash.cu", "#pragma clang __debug crash\n").unit("good.cu", "__global__ void g(int* x) { x[0] = 1; }\n");
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 1u);
+  ASSERT_EQ(index.units.size(), 2u);
+  ASSERT_FALSE(index.units[0].problems.empty());
+  EXPECT_NE(index.units[0].problems[0].find("crashed"), std::string::npos) << index.units[0].problems[0];
+}
+
+}  // namespace
+}  // namespace kernelift

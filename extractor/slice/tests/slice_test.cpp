@@ -1,0 +1,314 @@
+#include "extractor/slice/slice.h"
+
+#include "extractor/slice/proof.h"
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::only;
+using kernelift::testing::TestApp;
+
+Slice slice_of(const TestApp& app, const std::string& kernel) {
+  auto index = app.scan();
+  auto slice = slice_kernel(index, only(index, kernel));
+  EXPECT_TRUE(slice.ok()) << slice.error().message;
+  return slice.ok() ? std::move(slice).value() : Slice{};
+}
+bool has(const Slice& slice, const std::string& text) { return slice.text.find(text) != std::string::npos; }
+
+/// Mode, proof, and one origin per line: what every slice must have.
+void expect_proven(const Slice& slice) {
+  EXPECT_EQ(slice.mode, "slice") << slice.note;
+  EXPECT_TRUE(slice.proof.proven) << slice.proof.note << "\n" << slice.text;
+  EXPECT_EQ(static_cast<size_t>(std::count(slice.text.begin(), slice.text.end(), '\n')), slice.origins.size());
+}
+/// Every line with an origin is, byte for byte, that line (host bodies that were cut excepted).
+void expect_original_lines(const Slice& slice) {
+  size_t at = 0;
+  for (auto& origin : slice.origins) {
+    size_t end = slice.text.find('\n', at);
+    std::string line = slice.text.substr(at, end - at);
+    at = end + 1;
+    if (origin.file.empty()) continue;
+    std::string whole = std::move(read_text(origin.file)).value();
+    size_t begin = 0;
+    for (uint32_t i = 1; i < origin.line; ++i) begin = whole.find('\n', begin) + 1;
+    EXPECT_EQ(line, whole.substr(begin, whole.find('\n', begin) - begin)) << origin.file << ":" << origin.line;
+  }
+}
+
+TEST(Slice, TakesWhatTheKernelNeedsAndNothingElse) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#include <cstdio>
+struct Used { float a; };
+struct Unused { float b; };
+__device__ float helper(Used u) { return u.a * 2; }
+__device__ float stranger(float x) { return x; }
+__global__ void k(float* x) { Used u{x[0]}; x[0] = helper(u); }
+__global__ void other(float* x) { x[0] = stranger(x[1]); }
+int main() { k<<<1, 1>>>(nullptr); other<<<1, 1>>>(nullptr); printf("done"); }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_TRUE(has(slice, "struct Used") && has(slice, "helper(Used u)"));
+  EXPECT_FALSE(has(slice, "Unused") || has(slice, "stranger") || has(slice, "main") || has(slice, "cstdio"));
+  EXPECT_EQ(slice.kernel_expression, "k");
+  EXPECT_EQ(slice.mangled, "_Z1kPf");
+}
+
+TEST(Slice, FollowsChainsOfMacrosWithTheirRedefinitions) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define WIDTH 4
+#define AREA (WIDTH * HEIGHT)
+#define HEIGHT 8
+__device__ int first() { return AREA; }
+#undef HEIGHT
+#define HEIGHT 2
+#define NEVER 1
+__global__ void k(int* x) { x[0] = first() + AREA; }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_FALSE(has(slice, "NEVER"));
+}
+
+TEST(Slice, KeepsNestedInlineAndAnonymousNamespaces) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace outer { inline namespace v1 { namespace { __device__ int deep() { return 7; } }
+namespace inner { using Index = int; __global__ void k(Index* x) { x[0] = deep(); } } } }
+namespace alias = outer::inner;
+void run(int* x) { alias::k<<<1, 1>>>(x); }
+)");
+  Slice slice = slice_of(app, "outer::inner::k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "inline namespace v1"));
+}
+
+TEST(Slice, InstantiatesATemplateOverAFunctor) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace ops { struct Add { float by; __device__ float operator()(float x) const; };
+__device__ float Add::operator()(float x) const { return x + by; }
+struct Other { __device__ float operator()(float x) const { return x; } }; }
+template <class T> struct Traits { static constexpr int kStep = 1; };
+template <> struct Traits<float> { static constexpr int kStep = 3; };
+template <class T, class Op, int N> __global__ void map(T* x, Op op) {
+  for (int i = 0; i < N; i += Traits<T>::kStep) x[i] = op(x[i]);
+}
+void run(float* x) { map<float, ops::Add, 8><<<1, 1>>>(x, ops::Add{1}); map<float, ops::Other, 8><<<1, 1>>>(x, {}); }
+)");
+  Slice slice = slice_of(app, "map<float, ops::Add, 8>");
+  expect_proven(slice);
+  EXPECT_EQ(slice.instantiation, "template __global__ void map<float, ops::Add, 8>(float *, ops::Add);");
+  EXPECT_TRUE(has(slice, "template <> struct Traits<float>"));
+  EXPECT_FALSE(has(slice, "Other"));
+}
+
+TEST(Slice, AHostFilledConstantTableIsNotFoldedAway) {
+  TestApp app;
+  app.unit("a.cu", R"(
+static __constant__ float weights[3];
+static __device__ const float fixed[2] = {1, 2};
+__global__ void k(float* x) { x[0] = weights[1] * fixed[0] + fixed[1]; }
+void fill(const float* w) { cudaMemcpyToSymbol(weights, w, sizeof weights); }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "static __constant__ float weights[3];"));
+  FrontendOptions options;
+  options.headers = slice.headers;
+  std::string changed = slice.text;
+  changed.replace(changed.find("{1, 2}"), 6, "{1, 3}");
+  EXPECT_FALSE(prove_equal(slice.text, changed, slice.mangled, options).equal);
+}
+
+TEST(Slice, TakesStructsByValueWithTheirBases) {
+  TestApp app;
+  app.header("types.h", "#pragma once\nstruct Base { int nx; };\nenum class Mode { A, B };\n")
+      .header("grid.h", "#pragma once\n#include \"types.h\"\nstruct Grid : Base { Mode mode; float h[2]; };\n")
+      .unit("a.cu", "#include \"grid.h\"\n__global__ void k(Grid g, float* x) { if (g.mode == Mode::B) x[g.nx] = g.h[1]; }\n");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_FALSE(has(slice, "#include")) << slice.text;
+  EXPECT_NE(closure_report(slice, app.root().string()).find("types.h:2  type Base"), std::string::npos);
+}
+
+TEST(Slice, TakesTheOverloadThatWasChosen) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__device__ int pick(int x) { return x + 1; }
+__device__ float pick(float x) { return x + 2; }
+template <class T> __device__ T through(T x) { return pick(x); }
+__global__ void k(float* x) { x[0] = through(x[0]); }
+)");
+  expect_proven(slice_of(app, "k"));
+}
+
+TEST(Slice, TellsStaticHelpersOfTwoUnitsApart) {
+  TestApp app;
+  app.unit("a.cu", "static __device__ int f() { return 1; }\n__global__ void ka(int* x) { x[0] = f(); }\n")
+      .unit("b.cu", "static __device__ int f() { return 2; }\n__global__ void kb(int* x) { x[0] = f(); }\n");
+  Slice a = slice_of(app, "ka"), b = slice_of(app, "kb");
+  expect_proven(a), expect_proven(b);
+  EXPECT_TRUE(has(a, "return 1") && has(b, "return 2"));
+}
+
+TEST(Slice, FlattensFragmentsWhereTheyWereIncluded) {
+  TestApp app;
+  app.header("body.inc", "  x[0] = SCALE;\n").header("kernels.cu", "__global__ void k(int* x) {\n#include \"body.inc\"\n}\n")
+      .unit("main.cu", "#define SCALE 5\n#include \"kernels.cu\"\nvoid run(int* x) { k<<<1, 1>>>(x); }\n");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_TRUE(has(slice, "  x[0] = SCALE;"));
+}
+
+TEST(Slice, AKernelThatAMacroWritesIsTakenAsTheMacrosUse) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define KERNEL(name, op) \
+  __global__ void name(float* x) { x[0] = x[0] op 2; }
+KERNEL(twice, *)
+KERNEL(plus_two, +)
+)");
+  Slice slice = slice_of(app, "twice");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "KERNEL(twice, *)"));
+  EXPECT_FALSE(has(slice, "plus_two"));
+}
+
+TEST(Slice, AnExtendedLambdasKernelComesAsAWholeUnitAndSaysWhy) {
+  TestApp app;
+  app.unit("a.cu", R"(
+template <class F> __global__ void apply(float* x, F f) { x[0] = f(x[0]); }
+void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { return v + by; }); }
+int main() { run(nullptr, 1); }
+)", {"-std=c++17", "--extended-lambda"});
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 1u);
+  auto slice = slice_kernel(index, index.kernels[0]);
+  ASSERT_TRUE(slice.ok()) << slice.error().message;
+  EXPECT_EQ(slice->mode, "whole-unit");
+  EXPECT_NE(slice->note.find("extended lambda"), std::string::npos) << slice->note;
+  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+  EXPECT_TRUE(has(*slice, "#define main kernelift_application_main"));
+}
+
+TEST(Slice, ResolvesConditionalsAroundAndInsideDeclarations) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#ifndef BLOCK
+#define BLOCK 64
+#endif
+#ifdef WIDE
+typedef double Real;
+#else
+typedef float Real;
+#endif
+#if BLOCK > 32
+__global__ void k(Real* x, int n) {
+#else
+__global__ void k(Real* x) {
+  int n = 1;
+#endif
+#ifdef WIDE
+  x[0] = 1;
+#else
+  x[n] = BLOCK;
+#endif
+}
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "typedef float Real;"));
+  EXPECT_FALSE(has(slice, "typedef double") || has(slice, "int n = 1"));
+}
+
+TEST(Slice, KeepsCommentsCrlfAndForeignBytes) {
+  TestApp app;
+  app.unit("a.cu", "// Gr\xc3\xbc\xc3\x9f" "e\r\n/* latin1: \xe9 */\r\n__device__ float f(float x) { return x; } // trailing \xe9\r\n\r\n"
+                   "/// Doc of k.\r\n__global__ void k(float* x) {\r\n\t// tab\r\n\tx[0] = f(1);  \r\n}\r\n");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_TRUE(has(slice, "// Gr\xc3\xbc\xc3\x9f" "e\r\n/* latin1: \xe9 */\r\n__device__"));
+  EXPECT_TRUE(has(slice, "// trailing \xe9"));
+  EXPECT_TRUE(has(slice, "/// Doc of k.\r\n__global__"));
+}
+
+TEST(Slice, CutsTheBodiesOfHostMembers) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#include <vector>
+void check(int);
+struct Buffer {
+  float* data; int size;
+  Buffer(int n) : data(nullptr), size(n) { std::vector<int> v(n); check(v.size()); }
+  void clear() { check(cudaMemset(data, 0, size)); }
+  __device__ float& at(int i) { return data[i]; }
+};
+__global__ void k(Buffer b) { b.at(0) = 1; }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "  Buffer(int n);\n  void clear();\n"));
+  EXPECT_FALSE(has(slice, "check") || has(slice, "vector"));
+}
+
+TEST(Slice, KeepsTheSystemHeadersItNeeds) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#include <iostream>
+#include <cfloat>
+#include <cstdint>
+__global__ void k(float* x, std::uint32_t n) { if (x[0] < FLT_MAX) x[0] = n; }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "#include <cfloat>"));
+  EXPECT_FALSE(has(slice, "iostream"));
+}
+
+TEST(Slice, PinsLinesOfAssertions) {
+  TestApp app;
+  app.unit("a.cu", "#include <cassert>\n\n\n\n__global__ void k(int* x, int n) { assert(n > 0); x[0] = __LINE__; }\n");
+  Slice slice = slice_of(app, "k");
+  EXPECT_TRUE(slice.proof.proven) << slice.proof.note << slice.text;
+  EXPECT_TRUE(has(slice, "#line 5"));
+}
+
+TEST(Slice, ProvesDeviceCodeOfAUnitWhoseHostCodeDoesNotCompile) {
+  TestApp app;
+  app.unit("a.cu", "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); cudaThreadSynchronize(); }\n");
+  Slice slice = slice_of(app, "k");
+  EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
+  EXPECT_NE(slice.proof.note.find("host"), std::string::npos) << slice.proof.note;
+}
+
+TEST(Slice, CarriesTheKnobsOfItsText) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCK 64
+constexpr int kHostOnly = 9;
+__global__ void k(int* x) { x[threadIdx.x] = BLOCK; }
+void run(int* x) { k<<<kHostOnly, BLOCK>>>(x); }
+)");
+  Slice slice = slice_of(app, "k");
+  ASSERT_EQ(slice.knobs.size(), 1u);
+  EXPECT_EQ(slice.knobs[0].name, "BLOCK");
+}
+
+TEST(Slice, AGoneKernelIsAnErrorThatSaysWhatToDo) {
+  TestApp app;
+  app.unit("a.cu", "__global__ void k(int* x) { x[0] = 1; }\n");
+  auto index = app.scan();
+  app.header("a.cu", "int nothing;\n");
+  auto slice = slice_kernel(index, index.kernels[0]);
+  ASSERT_FALSE(slice.ok());
+  EXPECT_NE(slice.error().message.find("kernelift scan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,70 @@
+// A small application for tests: files from strings in a temporary folder, a compile database over some of them, and one call
+// each to scan it or to slice a kernel of it.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "extractor/scan/scan.h"
+
+namespace kernelift::testing {
+
+class TestApp {
+ public:
+  TestApp() : folder_(std::move(TemporaryFolder::create("kernelift-app")).value()) {}
+
+  /// A unit's flags may be given; what has none is a file that units include.
+  TestApp& header(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(write_atomically(root() / name, text).ok());
+    return *this;
+  }
+  TestApp& unit(const std::string& name, const std::string& text, std::vector<std::string> flags = {"-std=c++17"}) {
+    header(name, text);
+    std::vector<std::string> command = {"nvcc"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"-c", name, "-o", name + ".o"});
+    database_.push_back({{"directory", root().string()}, {"file", name}, {"arguments", command}});
+    return *this;
+  }
+
+  std::filesystem::path root() const { return std::filesystem::canonical(folder_.path()); }
+  std::filesystem::path database() const {
+    auto file = root() / "compile_commands.json";
+    EXPECT_TRUE(write_json(file, database_).ok());
+    return file;
+  }
+  ScanIndex scan() const {
+    ScanOptions options;
+    options.root = root(), options.compile_database = database();
+    auto index = scan_application(options);
+    EXPECT_TRUE(index.ok()) << index.error().message;
+    return index.ok() ? std::move(index).value() : ScanIndex{};
+  }
+  std::string text(const SourceRange& range) const {
+    auto whole = read_text(range.file);
+    return whole.ok() && range.end <= whole->size() ? whole->substr(range.begin, range.end - range.begin) : "";
+  }
+
+ private:
+  TemporaryFolder folder_;
+  Json database_ = Json::array();
+};
+
+inline const ScannedKernel& only(const ScanIndex& index, const std::string& word) {
+  auto found = index.find(word);
+  EXPECT_EQ(found.size(), 1u) << "kernels called " << word;
+  static const ScannedKernel none;
+  return found.empty() ? none : *found.front();
+}
+
+inline const Knob* knob(const ScanIndex& index, const std::string& name) {
+  for (auto& one : index.knobs)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+}  // namespace kernelift::testing
