@@ -1,0 +1,153 @@
+#include "extractor/extract/captured_inputs.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "core/base/file.h"
+#include "extractor/extract/synthetic_inputs.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CapturedInputsTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-inputs-test"));
+  std::unique_ptr<CaptureWriter> writer_ = std::move(*CaptureWriter::create(scratch_.path() / "capture"));
+  ScannedKernel kernel_;
+  ModuleFacts facts_;
+
+  CapturedInputsTest() {
+    kernel_.key = "k(float**,int)", kernel_.name = "k", kernel_.tu = "/app/k.cu";
+    kernel_.parameters = {{"rows", "float **", "float *", false, ""}, {"n", "int", "", false, "int"}};
+  }
+  CapturedRegion region(uint64_t address, std::vector<uint64_t> words, std::string from) {
+    auto image = *writer_->store(std::as_bytes(std::span(words)));
+    return {address, MemoryKind::Device, image, image, from};
+  }
+  CapturedInstance instance(uint64_t pointer) {
+    CapturedInstance instance;
+    instance.id = "i", instance.kernel = kernel_.key;
+    instance.arguments.resize(12);
+    std::memcpy(instance.arguments.data(), &pointer, 8);
+    instance.parameters = {{0, 8}, {8, 4}};
+    return instance;
+  }
+  Result<MepInputs> take(const std::vector<CapturedInstance>& instances) {
+    for (auto& one : instances) EXPECT_TRUE(writer_->finish_instance(one).ok());
+    capture_ = *Capture::open(scratch_.path() / "capture");
+    auto found = instances_of(*capture_, kernel_);
+    if (!found.ok()) return std::move(found).error();
+    return take_inputs(*capture_, *found, kernel_, facts_, scratch_.path() / "mep");
+  }
+  std::optional<Capture> capture_;
+};
+
+TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
+  auto one = instance(0x1000);
+  one.regions = {region(0x1000, {0x2000, 0x3000}, "arg 0"), region(0x2000, {1, 2}, "0x1000 +0"), region(0x9000, {1}, "variable v")};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  auto& regions = inputs->instances.at(0).regions;
+  EXPECT_EQ(regions[0].element, "pointer");
+  EXPECT_EQ(regions[0].parameter, 0);
+  EXPECT_EQ(regions[1].element, "float");
+  EXPECT_EQ(regions[1].parameter, -1);
+  EXPECT_EQ(regions[2].element, "byte");
+}
+
+TEST_F(CapturedInputsTest, RefusesTheAddressOfAModuleVariableAsAnArgument) {
+  auto one = instance(0x5008);
+  auto image = *writer_->store(std::vector<std::byte>(64));
+  one.variables = {{"_ZL5table", "table", false, 0x5000, image, image}};
+  auto inputs = take({one});
+  ASSERT_FALSE(inputs.ok());
+  EXPECT_EQ(inputs.error().exit, Exit::Refused);
+  EXPECT_THAT(inputs.error().message, HasSubstr("table"));
+}
+
+TEST_F(CapturedInputsTest, NamesPointersToMemoryThatWasNotCaptured) {
+  auto inputs = take({instance(0x7fffdeadbeef)});
+  ASSERT_TRUE(inputs.ok());
+  ASSERT_EQ(inputs->limits.size(), 1u);
+  EXPECT_THAT(inputs->limits[0], HasSubstr("rows"));
+}
+
+TEST_F(CapturedInputsTest, KeepsOnlyTheVariablesOfTheSlice) {
+  auto one = instance(0);
+  auto image = *writer_->store(std::vector<std::byte>(16));
+  one.variables = {{"_ZN2ns5tableE", "ns::table", true, 0x5000, image, image}, {"other", "other", false, 0x6000, image, image}};
+  facts_.variables["ns::table"] = {"_ZN2ns5tableE", "float"};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok());
+  ASSERT_EQ(inputs->instances.at(0).variables.size(), 1u);
+  EXPECT_EQ(inputs->instances[0].variables[0].spelling, "ns::table");
+  EXPECT_EQ(inputs->instances[0].variables[0].element, "float");
+}
+
+TEST_F(CapturedInputsTest, TellsNamesakesOfTwoFilesApart) {
+  auto ours = instance(0), theirs = instance(0);
+  ours.id = "ours", ours.unit = "/app/k.cu", theirs.id = "theirs", theirs.unit = "/app/other.cu";
+  auto inputs = take({theirs, ours});
+  ASSERT_TRUE(inputs.ok());
+  ASSERT_EQ(inputs->instances.size(), 1u);
+  EXPECT_EQ(inputs->instances[0].id, "ours");
+}
+
+TEST_F(CapturedInputsTest, ListsWhatTheCaptureHoldsWhenTheKernelIsNotInIt) {
+  auto one = instance(0);
+  one.kernel = "another(int)";
+  auto inputs = take({one});
+  ASSERT_FALSE(inputs.ok());
+  EXPECT_THAT(inputs.error().message, HasSubstr("another(int)"));
+}
+
+TEST_F(CapturedInputsTest, NeverHoldsOutEveryInstance) {
+  auto one = instance(0);
+  one.held_out = true, one.weight = 0;
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok());
+  EXPECT_FALSE(inputs->instances.at(0).held_out);
+  EXPECT_EQ(inputs->instances[0].weight, 1);
+}
+
+TEST(ElementOf, KnowsVectorsStructsAndPointers) {
+  ModuleFacts facts;
+  facts.structs["app::Cell"] = "float";
+  EXPECT_EQ(element_of("struct float4", facts), "float4");
+  EXPECT_EQ(element_of("const float", facts), "float");
+  EXPECT_EQ(element_of("struct app::Cell", facts), "float");
+  EXPECT_EQ(element_of("struct app::Mixed", facts), "byte");
+  EXPECT_EQ(element_of("const float *const", facts), "pointer");
+  EXPECT_EQ(element_of("void", facts), "byte");
+}
+
+TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
+  auto scratch = std::move(*TemporaryFolder::create("kernelift-synth-test"));
+  ScannedKernel kernel;
+  kernel.name = "saxpy";
+  kernel.parameters = {{"n", "int", "", false, "int"}, {"a", "float", "", false, "float"}, {"x", "const float *", "float", true, ""}};
+  LaunchSite site;
+  site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
+  Knob knob;
+  knob.name = "B", knob.value = 64;
+  auto inputs = make_inputs(kernel, {site}, {knob}, {}, scratch.path());
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  auto& instance = inputs->instances.at(0);
+  EXPECT_EQ(instance.geometry.block.x, 64u);
+  EXPECT_EQ(instance.geometry.grid.x, 1024u);
+  ASSERT_EQ(instance.parameters.size(), 3u);
+  EXPECT_EQ(instance.parameters[2].offset, 8u);
+  EXPECT_TRUE(instance.regions.at(0).after.empty()) << "the answer is not known";
+  EXPECT_GE(instance.regions[0].size, 65536u * 4);
+  EXPECT_THAT(inputs->limits.at(0), HasSubstr("made up"));
+  kernel.parameters.push_back({"view", "View", "", false, ""});
+  auto refused_inputs = make_inputs(kernel, {site}, {knob}, {}, scratch.path());
+  ASSERT_FALSE(refused_inputs.ok());
+  EXPECT_EQ(refused_inputs.error().exit, Exit::Refused);
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,177 @@
+// From sources, a compile database and a capture to a MEP that nvcc builds: all but the recording itself is real.
+#include "extractor/extract/extract.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "core/model/capture.h"
+#include "core/model/kernel_key.h"
+#include "core/model/mep.h"
+#include "extractor/scan/scan.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr const char* kSource = R"(#include <cuda_runtime.h>
+#define BLOCK 64
+namespace app {
+struct Cell { float value, weight; };
+namespace { __constant__ float table[4]; }
+__device__ int unused_elsewhere;
+__device__ float weigh(const Cell& cell, int i) { return table[i % 4] * cell.value * cell.weight; }
+__global__ void smooth(const Cell* cells, float* out, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) out[i] = weigh(cells[i], i);
+}
+__global__ void other(int* p) { *p = unused_elsewhere; }
+template <class T> __global__ void twice(T* p) { p[threadIdx.x] *= T(2); }
+void run(const Cell* cells, float* out, int n) {
+  smooth<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(cells, out, n);
+  other<<<1, 1>>>(nullptr);
+  twice<<<1, 32>>>(out);
+  twice<<<1, 32>>>((double*)nullptr);
+}
+}
+int main() { app::run(nullptr, nullptr, 0); }
+)";
+
+class ExtractTest : public ::testing::Test {
+ protected:
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-extract-test"));
+  fs::path app_ = scratch_.path() / "app", state_ = app_ / ".kernelift";
+  std::string source_ = (app_ / "app.cu").string();
+
+  void scan() {
+    ASSERT_TRUE(write_atomically(source_, std::string_view(kSource)).ok());
+    Json entry = {{"directory", app_.string()}, {"file", source_}, {"arguments", {"nvcc", "-std=c++17", "-c", source_, "-o", "app.o"}}};
+    ASSERT_TRUE(write_json(app_ / "compile_commands.json", Json::array({entry})).ok());
+    ScanOptions options;
+    options.root = app_, options.compile_database = app_ / "compile_commands.json";
+    auto index = scan_application(options);
+    ASSERT_TRUE(index.ok()) << index.error().message;
+    ASSERT_TRUE(create_state_folder(state_).ok());
+    ASSERT_TRUE(index->write(state_ / "scan.json").ok());
+  }
+
+  /// Two launches of smooth as the recorder would have left them.
+  void capture() {
+    fs::remove_all(state_ / "capture");
+    auto writer = std::move(*CaptureWriter::create(state_ / "capture"));
+    constexpr int kCount = 256;
+    std::vector<float> cells(2 * kCount), out(kCount), answer(kCount), table = {1, 2, 3, 4};
+    for (int i = 0; i < kCount; ++i) cells[2 * i] = float(i), cells[2 * i + 1] = 0.5f, answer[i] = table[i % 4] * float(i) * 0.5f;
+    auto store = [&](const std::vector<float>& values) { return *writer->store(std::as_bytes(std::span(values))); };
+    for (int k = 0; k < 2; ++k) {
+      CapturedInstance instance;
+      instance.id = "abcd-000" + std::to_string(k), instance.mangled = "_ZN3app6smoothEPKNS_4CellEPfi";
+      instance.kernel = canonical_key(instance.mangled), instance.unit = source_;
+      instance.geometry = {{4, 1, 1}, {64, 1, 1}, 0, false};
+      instance.arguments.resize(20);
+      uint64_t at[] = {0x200000000000, 0x200000001000};
+      std::memcpy(instance.arguments.data(), at, 16), std::memcpy(instance.arguments.data() + 16, &kCount, 4);
+      instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
+      instance.held_out = k == 1, instance.weight = 1 - k, instance.microseconds = 5;
+      instance.regions = {{at[0], MemoryKind::Device, store(cells), store(cells), "arg 0"}, {at[1], MemoryKind::Device, store(out), store(answer), "arg 1"}};
+      instance.variables = {{"_ZN3app12_GLOBAL__N_15tableE", canonical_key("_ZN3app12_GLOBAL__N_15tableE"), true, 0x7000, store(table), store(table)},
+                            {"_ZN3app16unused_elsewhereE", "app::unused_elsewhere", false, 0x8000, store({0}), store({0})}};
+      ASSERT_TRUE(writer->finish_instance(instance).ok());
+    }
+    CaptureInfo info;
+    info.device = "cpu";
+    ASSERT_TRUE(writer->finish(info).ok());
+  }
+  ExtractOptions options(std::string kernel) {
+    ExtractOptions options;
+    options.kernel = std::move(kernel), options.state = state_, options.templates = MEP_TEMPLATES;
+    return options;
+  }
+};
+
+TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
+  scan();
+  capture();
+  auto folder = extract_mep(options("smooth"));
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  auto mep = Mep::read(*folder);
+  ASSERT_TRUE(mep.ok()) << mep.error().message;
+  EXPECT_EQ(mep->kernel_name, "app::smooth");
+  EXPECT_TRUE(mep->proven) << mep->proof_note;
+  ASSERT_EQ(mep->instances.size(), 2u);
+  EXPECT_EQ(mep->instances[0].regions[0].element, "float") << "a struct of floats is compared as floats";
+  EXPECT_EQ(mep->instances[0].regions[1].element, "float");
+  ASSERT_EQ(mep->instances[0].variables.size(), 1u) << "only what the kernel's text has";
+  EXPECT_EQ(mep->instances[0].variables[0].spelling, "app::table");
+  EXPECT_FALSE(mep->launches.empty());
+  auto text = *read_text(*folder / "kernel.cu");
+  EXPECT_THAT(text, HasSubstr("weigh"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("unused_elsewhere")));
+
+  auto nvcc = find_program("nvcc");
+  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
+  ProcessOptions process;
+  process.folder = *folder;
+  auto built = run_process({nvcc->string(), "main.cu"}, process);
+  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+}
+
+TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {
+  scan();
+  capture();
+  auto request = options("smooth");
+  request.out = scratch_.path() / "out";
+  ASSERT_TRUE(extract_mep(request).ok());
+  auto again = extract_mep(request);
+  EXPECT_TRUE(again.ok()) << again.error().message;
+  fs::create_directories(scratch_.path() / "mine");
+  ASSERT_TRUE(write_atomically(scratch_.path() / "mine" / "notes.txt", std::string_view("mine")).ok());
+  request.out = scratch_.path() / "mine";
+  auto refused_place = extract_mep(request);
+  ASSERT_FALSE(refused_place.ok());
+  EXPECT_THAT(refused_place.error().message, HasSubstr("--out"));
+  EXPECT_TRUE(fs::exists(scratch_.path() / "mine" / "notes.txt"));
+}
+
+TEST_F(ExtractTest, SaysWhichKernelsAnAmbiguousWordNames) {
+  scan();
+  capture();
+  auto ambiguous = extract_mep(options("twice"));
+  ASSERT_FALSE(ambiguous.ok());
+  EXPECT_EQ(ambiguous.error().exit, Exit::Usage);
+  EXPECT_THAT(ambiguous.error().message, HasSubstr("app::twice<float>"));
+  EXPECT_THAT(ambiguous.error().message, HasSubstr("app::twice<double>"));
+  auto nothing = extract_mep(options("no_such"));
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_THAT(nothing.error().message, HasSubstr("kernelift scan"));
+  auto unrecorded = extract_mep(options("other"));
+  ASSERT_FALSE(unrecorded.ok());
+  EXPECT_THAT(unrecorded.error().message, HasSubstr("app::smooth"));
+}
+
+TEST_F(ExtractTest, MakesInputsUpWhenAskedAndSaysSo) {
+  scan();
+  auto request = options("smooth");
+  auto without = extract_mep(request);
+  ASSERT_FALSE(without.ok());
+  EXPECT_THAT(without.error().message, HasSubstr("kernelift record"));
+  request.synthesise = true;
+  auto folder = extract_mep(request);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(Mep::read(*folder)->inputs, "synth");
+  EXPECT_THAT(*read_text(*folder / "README.md"), HasSubstr("SYNTHESISED"));
+}
+
+TEST_F(ExtractTest, SaysThatNothingWasScanned) {
+  auto folder = extract_mep(options("smooth"));
+  ASSERT_FALSE(folder.ok());
+  EXPECT_THAT(folder.error().message, HasSubstr("kernelift scan"));
+}
+
+}  // namespace
+}  // namespace kernelift
