@@ -14,11 +14,14 @@ namespace {
 
 constexpr size_t kDesign = 12;           ///< Space-filling points before the model speaks.
 constexpr size_t kDesignDraws = 24;      ///< Random points of which the most remote one joins the design.
-constexpr size_t kPoolDraws = 400, kPoolElite = 4;
+constexpr size_t kPoolDraws = 600, kPoolElite = 4;
+constexpr size_t kClimbers = 3;          ///< Points whose neighbours join the pool in each round of climbing …
+constexpr int kClimbs = 6;               ///< … of so many rounds at most.
 constexpr size_t kModelPoints = 300;     ///< Best and latest; keeps one ask in the tens of milliseconds.
 constexpr double kVoteWidth = 0.35;      ///< Of the feasibility vote, in coordinate units.
 constexpr double kVotePrior = 0.5;       ///< Weight of the overall success rate in it.
-constexpr double kStrictest = 0.9;       ///< Upper end of the random feasibility threshold, relative to the safest point.
+constexpr double kStrictest = 0.9;       ///< Upper end of the random feasibility threshold, a probability.
+constexpr double kSlowShare = 0.25;      ///< Of what a cost exceeds the median by, in the model's eyes.
 constexpr double kGreedyFloor = 1e-3;    ///< Margin of improvement, in log cost, below which exploring is worth more.
 
 class BayesianSearch : public Searcher {
@@ -101,7 +104,16 @@ class BayesianSearch : public Searcher {
   }
 
   std::optional<Point> best_of_pool() {
-    std::vector<Point> candidates = pool();
+    // Every other ask stays beside the best point: the model then only orders a hill climb, which rugged spaces need,
+    // and the asks between look for other hills.
+    beside_ = !beside_;
+    std::vector<Point> candidates;
+    if (beside_) {
+      candidates = space_.neighbours(best()->point, false);
+      std::erase_if(candidates, [&](auto& point) { return visited(point); });
+    }
+    bool climb_on = candidates.empty();
+    if (climb_on) candidates = pool();
     if (candidates.empty()) return std::nullopt;
     auto examples = training();
     Eigen::Index dimensions = coordinates(candidates[0]).size();
@@ -113,6 +125,12 @@ class BayesianSearch : public Searcher {
       inputs.row(i) = coordinates(examples[i]->point).transpose();
       targets[i] = std::log(std::max(examples[i]->cost, 1e-300));
     }
+    // What is worse than the median only needs to be known as bad: compressed, it leaves the model its resolution for
+    // the fast end, which is all that is asked of it.
+    std::vector<double> sorted(targets.data(), targets.data() + known);
+    std::nth_element(sorted.begin(), sorted.begin() + known / 2, sorted.end());
+    double median = sorted[static_cast<size_t>(known / 2)];
+    for (auto& target : targets) target = target > median ? median + kSlowShare * (target - median) : target;
     // Scales are chosen anew when there is a tenth more to learn from.
     bool choose = examples.size() > fitted_ + std::max<size_t>(4, fitted_ / 10) || examples.size() < fitted_;
     if (choose) fitted_ = examples.size();
@@ -127,27 +145,52 @@ class BayesianSearch : public Searcher {
       targets.tail(waiting) = process_.predict(unseen).mean;
       process_.fit(inputs, targets, false);
     }
-    Eigen::MatrixXd points(static_cast<Eigen::Index>(candidates.size()), dimensions);
-    for (size_t i = 0; i < candidates.size(); ++i) points.row(static_cast<Eigen::Index>(i)) = coordinates(candidates[i]).transpose();
+    // A random threshold, as in BaCO: a model that expects wonders beyond a cliff would else outbid any small chance.
+    threshold_ = std::uniform_real_distribution<double>(0, kStrictest)(random_);
+    // From the best of the pool, climb: neighbours of what looks best, until nothing looks better.
+    std::vector<double> values = acquisition(candidates);
+    for (int climb = 0; climb_on && climb < kClimbs; ++climb) {
+      std::vector<size_t> order(candidates.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+      size_t leaders = std::min(kClimbers, order.size());
+      std::partial_sort(order.begin(), order.begin() + static_cast<long>(leaders), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
+      std::set<Point> known(candidates.begin(), candidates.end()), fresh_points;
+      for (size_t i = 0; i < leaders; ++i)
+        for (auto& point : space_.neighbours(candidates[order[i]], false))
+          if (!visited(point) && !known.contains(point)) fresh_points.insert(point);
+      if (fresh_points.empty()) break;
+      std::vector<Point> around(fresh_points.begin(), fresh_points.end());
+      std::vector<double> more = acquisition(around);
+      double before = values[order[0]];
+      bool better = *std::max_element(more.begin(), more.end()) > before;
+      candidates.insert(candidates.end(), around.begin(), around.end());
+      values.insert(values.end(), more.begin(), more.end());
+      if (!better) break;
+    }
+    return candidates[static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin())];
+  }
+
+  /// Expected improvement of log cost, times the chance that the point works, per candidate.
+  std::vector<double> acquisition(const std::vector<Point>& candidates) {
+    Eigen::Index count = static_cast<Eigen::Index>(candidates.size());
+    Eigen::MatrixXd points(count, coordinates(candidates[0]).size());
+    for (Eigen::Index row = 0; row < count; ++row) points.row(row) = coordinates(candidates[static_cast<size_t>(row)]).transpose();
     auto prediction = process_.predict(points);
     Eigen::ArrayXd works = feasibility(points);
-    // A random threshold, as in BaCO: a model that expects wonders beyond a cliff would else outbid any small chance.
-    double threshold = works.maxCoeff() * std::uniform_real_distribution<double>(0, kStrictest)(random_);
     double incumbent = std::log(std::max(best()->cost, 1e-300)) - kGreedyFloor;
-    size_t chosen = 0;
-    double most = -1;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      Eigen::Index row = static_cast<Eigen::Index>(i);
+    std::vector<double> values;
+    for (Eigen::Index row = 0; row < count; ++row) {
       double gain = incumbent - prediction.mean[row], z = gain / prediction.deviation[row];
       double density = std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI), below = 0.5 * std::erfc(-z * M_SQRT1_2);
-      double improvement = (gain * below + prediction.deviation[row] * density) * works[row] * (works[row] >= threshold);
-      if (improvement > most) most = improvement, chosen = i;
+      values.push_back((gain * below + prediction.deviation[row] * density) * works[row] * (works[row] >= threshold_));
     }
-    return candidates[chosen];
+    return values;
   }
 
   GaussianProcess process_;
   size_t fitted_ = 0;
+  bool beside_ = false;
+  double threshold_ = 0;                 ///< Least feasibility asked for, redrawn at every ask.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The default strategy: Bayesian, local, genetic and random search under one bandit. All of them learn from every
+// The default strategy: local, Bayesian and genetic search under one bandit (chance has its say in each of them). All of them learn from every
 // answer; the bandit only decides whose idea is tried next, so no strategy needs to be picked by the user.
 #include "tuner/search/auc_bandit.h"
 #include "tuner/search/searcher.h"
@@ -10,11 +10,10 @@ namespace {
 
 class PortfolioSearch : public Searcher {
  public:
-  PortfolioSearch(const Space& space, uint64_t seed) : Searcher(space, seed), bandit_(4) {
-    members_.push_back(make_bayesian_search(space, seed * 4 + 1));
-    members_.push_back(make_local_search(space, seed * 4 + 2));
+  PortfolioSearch(const Space& space, uint64_t seed) : Searcher(space, seed), bandit_(3) {
+    members_.push_back(make_local_search(space, seed * 4 + 1));
+    members_.push_back(make_bayesian_search(space, seed * 4 + 2));
     members_.push_back(make_genetic_search(space, seed * 4 + 3));
-    members_.push_back(make_random_search(space, seed * 4 + 4));
   }
   const char* name() const override { return "portfolio"; }
 

@@ -157,8 +157,10 @@ TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
   auto proposals = next(*model);
   Verdict failed = fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'");
   model->learn({2, proposals.at(0).candidate, failed, {}, {1}, 0});
+  // The next idea was under way already; the repair comes after it.
   ASSERT_EQ(next(*model).size(), 1u);
-  EXPECT_THAT(server.requests.at(1).body, HasSubstr("undeclared identifier 'zz'"));
+  ASSERT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(server.requests.at(2).body, HasSubstr("undeclared identifier 'zz'"));
 }
 
 TEST_F(LlmTest, AsksAgainAfter429And500) {
