@@ -29,10 +29,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// nvcc's own macros, which sources test.
-const char* const kNvccDefines[] = {"-D__NVCC__", "-D__CUDACC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0",
+/// nvcc's own macros, which sources test. The toolkit's headers would take clang for nvcc by the first two; clang's wrapper
+/// sets __CUDACC__ as they need it.
+const char* const kNvccIdentity[] = {"-D__NVCC__", "-D__CUDACC__"};
+const char* const kNvccDefines[] = {"-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0",
                                     "-D__CUDACC_VER_BUILD__=88", "-D__CUDACC_EXTENDED_LAMBDA__",
                                     "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_API_VER_MAJOR__=13"};
+
+std::string toolkit_prelude() { return (lean_headers() / "kernelift" / "toolkit_prelude.h").string(); }
 
 /// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
 struct Precompiled {
@@ -62,15 +66,17 @@ class WatchedEmission : public clang::EmitLLVMOnlyAction {
   const decltype(FrontendOptions::observer)& observer_;
 };
 
-std::string forced_header(const FrontendOptions& options) {
-  return options.headers == HeaderSet::Lean ? "cuda_runtime.h" : "__clang_cuda_runtime_wrapper.h";
+/// The headers that are forced in before a source, which are what gets precompiled.
+std::vector<std::string> forced_headers(HeaderSet headers) {
+  if (headers == HeaderSet::Lean) return {"cuda_runtime.h"};
+  return {"__clang_cuda_runtime_wrapper.h", toolkit_prelude()};
 }
 
-/// A cc1 line without its `-include <header>`.
-std::vector<std::string> without_include(const std::vector<std::string>& job, const std::string& header) {
+/// A cc1 line without its `-include` of those headers.
+std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers) {
   std::vector<std::string> result;
   for (size_t i = 0; i < job.size(); ++i) {
-    if (job[i] == "-include" && i + 1 < job.size() && fs::path(job[i + 1]).filename() == header) ++i;
+    if (job[i] == "-include" && i + 1 < job.size() && std::find(headers.begin(), headers.end(), job[i + 1]) != headers.end()) ++i;
     else result.push_back(job[i]);
   }
   return result;
@@ -104,11 +110,15 @@ class PrecompileInMemory : public clang::ASTFrontendAction {
   std::shared_ptr<clang::PCHBuffer> buffer_;
 };
 
-/// Compiles the forced header alone, with the job's flags.
-void precompile(const std::vector<std::string>& job, const std::string& header, Precompiled& into) {
-  const std::string source = "#include <" + header + ">\n", path = "/kernelift-precompiled-headers.cu";
-  std::vector<std::string> arguments = without_include(job, header);
+/// Compiles the forced headers alone, with the job's flags.
+void precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers, Precompiled& into) {
+  const std::string path = "/kernelift-precompiled-headers.cu";
+  std::string source;
+  for (const std::string& header : headers) source += "#include <" + header + ">\n";
+  std::vector<std::string> arguments = without_includes(job, headers);
   arguments.back() = path;  // The input.
+  // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.
+  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto buffer = std::make_shared<clang::PCHBuffer>();
   auto made = run_clang_job(arguments, {{path, source}}, [&](clang::CompilerInstance& compiler) {
     PrecompileInMemory action(buffer);
@@ -133,11 +143,12 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
                                      "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string()};
   arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
   if (options.headers == HeaderSet::Lean) {
+    arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));
     arguments.insert(arguments.end(), {"-nocudainc", "-isystem", lean_headers().string(), "-include", "cuda_runtime.h"});
   } else if (auto toolkit = cuda_toolkit()) {
     arguments.insert(arguments.end(), {"--cuda-path=" + toolkit->string(), "-isystem", (*toolkit / "include").string(), "-isystem",
                                        (*toolkit / "include" / "cccl").string(), "-include",
-                                       (lean_headers() / "kernelift" / "toolkit_prelude.h").string()});
+                                       toolkit_prelude()});
   }
   if (options.language == "hip") {
     // HIP's header is ours even beside a toolkit: it maps HIP's names to CUDA's.
@@ -160,16 +171,17 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   arguments.push_back(options.file_name);
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
 
-  std::string header = forced_header(options), pch_path = "/kernelift-precompiled-headers.pch";
+  const std::vector<std::string> headers = forced_headers(options.headers);
+  const std::string pch_path = "/kernelift-precompiled-headers.pch";
   std::vector<VirtualFile> files{{path, source}};
   std::vector<std::string> job = jobs.front(), key = job;
   std::erase(key, options.file_name);
   std::erase(key, fs::path(options.file_name).filename().string());
   auto [slot, fresh] = precompiled().try_emplace(join(key));
-  if (!fresh && slot->second.bytes.empty() && !slot->second.failed) precompile(job, header, slot->second);
+  if (!fresh && slot->second.bytes.empty() && !slot->second.failed) precompile(job, headers, slot->second);
   if (!slot->second.bytes.empty()) {
-    job = without_include(job, header);
-    job.insert(job.begin(), {"-include-pch", pch_path, "-fno-validate-pch"});
+    job = without_includes(job, headers);
+    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", pch_path, "-fno-validate-pch"});
     files.push_back({pch_path, slot->second.bytes});
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "sandbox/compile/clang_job.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/compile/ptx.h"
@@ -59,9 +60,17 @@ void nvcc_ptx(benchmark::State& state) {
   }
 }
 
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4);
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond);
+void driver_only(benchmark::State& state) {
+  FrontendOptions options;
+  auto arguments = frontend_arguments(options);
+  arguments.push_back("kernel.cu");
+  for (auto _ : state) benchmark::DoNotOptimize(clang_jobs(arguments).ok());
+}
+
+BENCHMARK(driver_only)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(1);
+BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(6)->MinTime(3);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond)->MinWarmUpTime(1);
 BENCHMARK(nvcc_ptx)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(3);
 
 }  // namespace
