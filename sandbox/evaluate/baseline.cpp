@@ -33,18 +33,21 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   options.frontend.folder = fs::absolute(folder).string();
   for (auto& path : include_folders(mep.compile_flags)) options.readable.push_back(path.is_relative() ? folder / path : path);
   options.readable.push_back(fs::absolute(folder));
-  std::string lean_trouble;
-  for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
-    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) break;
+  // The headers that the slice was proven with first; a machine without that toolkit can still try ours.
+  std::vector<HeaderSet> sets{HeaderSet::Lean, HeaderSet::Toolkit};
+  if (mep.headers == "toolkit") std::swap(sets[0], sets[1]);
+  std::string first_trouble;
+  for (HeaderSet headers : sets) {
+    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
     options.frontend.headers = headers;
     KERNELIFT_ASSIGN(baseline.pool, CompilePool::start(options));
     baseline.reply = baseline.pool->compile_own(baseline.source);
     if (baseline.reply.ok()) return baseline;
-    if (lean_trouble.empty()) lean_trouble = baseline.reply.detail;
+    if (first_trouble.empty()) first_trouble = baseline.reply.detail;
     if (baseline.reply.outcome == Outcome::Refused)
       return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);
   }
-  return environment_error("cannot compile " + (folder / file).string() + ": " + lean_trouble);
+  return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
 }
 
 }  // namespace kernelift

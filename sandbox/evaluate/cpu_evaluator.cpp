@@ -45,6 +45,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   CompilePoolOptions pool;
   pool.workers = options.compile_workers;
   pool.time_limit = options.compile_limit;
+  pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = evaluator->code_key({}, evaluator->baseline_code_.image);

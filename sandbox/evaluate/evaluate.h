@@ -22,6 +22,7 @@ struct EvaluatorOptions {
   std::chrono::milliseconds launch_limit{10'000};
   int most_rounds = 60;                              ///< Pairs of samples, original and candidate.
   std::optional<Tolerance> tolerance;                ///< The user's; wins over the MEP's and the derived one.
+  bool few_candidates = false;                       ///< Only a few will come: start at once, compile each a little slower.
   bool share_measurements = true;                    ///< Candidates of equal image and launches are measured once.
 };
 

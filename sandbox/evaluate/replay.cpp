@@ -42,7 +42,7 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
   CompilePoolOptions pool;
-  pool.workers = 1;
+  pool.workers = 1, pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
   TrialCode code;
   code.image = baseline.reply.image;

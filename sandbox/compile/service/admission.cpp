@@ -66,10 +66,6 @@ class Directives : public clang::PPCallbacks {
                           clang::SrcMgr::CharacteristicKind) override {
     if (recorder_.ours(hash)) recorder_.add("include", (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), hash);
   }
-  void EmbedDirective(SourceLocation hash, clang::StringRef name, bool, clang::OptionalFileEntryRef,
-                      const clang::LexEmbedParametersResult&) override {
-    if (recorder_.ours(hash)) recorder_.add("embed", name.str(), hash);
-  }
   void HasInclude(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef,
                   clang::SrcMgr::CharacteristicKind) override {
     if (recorder_.ours(at)) recorder_.add("probe", name.str(), at);
@@ -158,7 +154,7 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
     return true;
   }
   bool VisitAsmStmt(clang::AsmStmt* statement) {
-    add("inline-asm", recorder_.text(statement->getSourceRange()), statement->getBeginLoc());
+    add("inline-asm", recorder_.text(statement->getSourceRange()), statement->getAsmLoc());
     return true;
   }
   bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* call) {
@@ -168,11 +164,25 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
 
  private:
   void add(const char* rule, std::string text, SourceLocation at) {
-    if (recorder_.ours(at)) recorder_.add(rule, std::move(text), at);
+    // What has no place is met only inside declarations of ours, so it counts as ours.
+    if (at.isInvalid() || recorder_.ours(at)) recorder_.add(rule, std::move(text), at);
   }
   Recorder recorder_;
   clang::ASTContext& context_;
 };
+
+/// #embed is looked for in the text: its callback comes only once the file has been read.
+void find_embeds(const clang::CompilerInstance& compiler, Recorder recorder) {
+  const clang::SourceManager& sources = compiler.getSourceManager();
+  clang::Lexer lexer(sources.getMainFileID(), sources.getBufferOrFake(sources.getMainFileID()), sources, compiler.getLangOpts());
+  clang::Token token;
+  bool after_hash = false;
+  for (lexer.LexFromRawLexer(token); token.isNot(clang::tok::eof); lexer.LexFromRawLexer(token)) {
+    if (after_hash && token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "embed")
+      recorder.add("embed", recorder.rest_of_line(token.getLocation()), token.getLocation());
+    after_hash = token.is(clang::tok::hash) && token.isAtStartOfLine();
+  }
+}
 
 class Watcher : public clang::ASTConsumer {
  public:
@@ -197,6 +207,7 @@ class Watcher : public clang::ASTConsumer {
 std::unique_ptr<clang::ASTConsumer> watch_admission(clang::CompilerInstance& compiler,
                                                     std::vector<AdmissionFinding>& findings) {
   Recorder recorder(compiler, findings);
+  find_embeds(compiler, recorder);
   compiler.getPreprocessor().addPPCallbacks(std::make_unique<Directives>(recorder));
   return std::make_unique<Watcher>(recorder);
 }

@@ -45,7 +45,9 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   // Copied into the closures: they run in forked processes, which see this moment's memory.
   FrontendOptions frontend = pool->options_.frontend;
   CompileTarget target = pool->options_.target;
-  KERNELIFT_ASSIGN(pool->nursery_, Nursery::start({"kl-compile", [frontend, target] { warm_up_compiler(frontend, target); },
+  std::function<void()> warm_up;
+  if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
+  KERNELIFT_ASSIGN(pool->nursery_, Nursery::start({"kl-compile", warm_up,
                                                    [frontend, jail](Channel& channel, WorkerCell& cell) {
                                                      serve_compiles(channel, cell, frontend, jail);
                                                    }}));
@@ -197,7 +199,7 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
   std::lock_guard lock(mutex_);
   // Admission is settled with the bitcode: only admitted sources are kept.
-  kept_bytes_ += reply.bitcode.size();
+  kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();
   kept_[key] = {reply.bitcode, ++uses_};
   while (kept_bytes_ > kKeptBytes && kept_.size() > 1) {
     auto oldest = std::min_element(kept_.begin(), kept_.end(),

@@ -20,6 +20,7 @@ struct CompilePoolOptions {
   unsigned workers = 0;                              ///< 0: one per core.
   FrontendOptions frontend;
   CompileTarget target = CompileTarget::Cpu;
+  bool few = false;                                  ///< A compile or two is all: warming up would cost more than it saves.
   std::chrono::milliseconds time_limit{30'000};      ///< Of one compile, while the pool is not paused.
   uint64_t memory_bytes = 4ull << 30;                ///< Of one worker, beyond what it is born with.
   std::vector<std::filesystem::path> readable;       ///< Beyond the system's and our own headers: the -I folders.

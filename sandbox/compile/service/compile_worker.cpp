@@ -169,12 +169,11 @@ void note_fatal_error(void* cell, const char* reason, bool) {
 }  // namespace
 
 CompileReply compile_here(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell) {
+  initialize_llvm_targets();
   return Compile(request, options, cell).run();
 }
 
 void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
-  llvm::parallel::strategy = llvm::hardware_concurrency(1);
-  initialize_llvm_targets();
   static WorkerCell cell;
   CompileRequest request;
   request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
@@ -187,6 +186,7 @@ void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
 
 void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail) {
   report_faults_to(&cell.fault);
+  llvm::parallel::strategy = llvm::hardware_concurrency(1);  // Single-threaded by design, lld included.
   llvm::install_fatal_error_handler(note_fatal_error, &cell);
   llvm::install_bad_alloc_error_handler(note_fatal_error, &cell);
   setenv("TMPDIR", jail.writable.c_str(), 1);

@@ -14,6 +14,7 @@ class CpuEvaluatorTest : public testing::Test {
     fixture_ = new MepFixture(scale_mep());
     EvaluatorOptions options;
     options.launch_limit = std::chrono::milliseconds(1500);
+    options.few_candidates = true;
     auto made = make_evaluator(fixture_->mep, fixture_->path(), options);
     ASSERT_TRUE(made.ok()) << made.error().message;
     evaluator_ = made->release();
@@ -219,11 +220,17 @@ TEST_F(CpuEvaluatorTest, IsStillWellAfterAllThat) {
   EXPECT_TRUE(evaluate(body("  if (i < n) out[i] = in[i] * factor + bias;\n")).ok());
 }
 
+EvaluatorOptions quickly() {
+  EvaluatorOptions options;
+  options.few_candidates = true;
+  return options;
+}
+
 TEST(CpuEvaluator, RefusesToTuneAnOriginalThatDoesNotReproduceItsCapture) {
   MepFixture fixture = scale_mep();
   fixture.set_source("__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
                      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i];\n}\n");
-  auto made = make_evaluator(fixture.mep, fixture.path(), {});
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().exit, Exit::No);
   EXPECT_NE(made.error().message.find("out"), std::string::npos) << made.error().message;
@@ -232,7 +239,7 @@ TEST(CpuEvaluator, RefusesToTuneAnOriginalThatDoesNotReproduceItsCapture) {
 TEST(CpuEvaluator, SaysWhatIsWrongWithAnUncompilableOriginal) {
   MepFixture fixture = scale_mep();
   fixture.set_source("this is not a kernel\n");
-  auto made = make_evaluator(fixture.mep, fixture.path(), {});
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.error().message.find("kernel.cu"), std::string::npos) << made.error().message;
 }
@@ -241,7 +248,7 @@ TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
   MepFixture fixture = scale_mep();
   std::vector<std::future<Verdict>> futures;
   {
-    auto made = make_evaluator(fixture.mep, fixture.path(), {});
+    auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
     ASSERT_TRUE(made.ok()) << made.error().message;
     for (int i = 0; i < 6; ++i) {
       Candidate candidate;

@@ -1,0 +1,47 @@
+// kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per buffer,
+// then durations with cold and warm caches beside the recorded one.
+#include "cli/verbs.h"
+#include "sandbox/evaluate/evaluate.h"
+
+namespace kernelift::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string folder;
+  bool cold = false, warm = false;
+  double tolerance = 0;
+  unsigned threads = 0;
+};
+
+Result<Exit> replay(const Options& options, const Context& context) {
+  if (!fs::is_directory(options.folder))
+    return usage_error("there is no MEP folder '" + options.folder + "'; `kernelift extract KERNEL` makes one");
+  ReplayOptions how;
+  how.device = context.device;
+  // Naming one cache mode asks for that one only.
+  how.cold = options.cold || !options.warm;
+  how.warm = options.warm || !options.cold;
+  how.threads = options.threads;
+  if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
+  KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));
+  if (context.json) context.emit(report.json());
+  else context.say(report.text());
+  return report.pass() ? Exit::Done : Exit::No;
+}
+
+}  // namespace
+
+const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it", "kernelift replay .kernelift/mep/smooth --warm",
+                      [](CLI::App& app) -> Action {
+                        auto options = std::make_shared<Options>();
+                        app.add_option("MEP", options->folder, "Folder of the minimal executable program")->required();
+                        app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
+                        app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
+                        app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
+                        app.add_option("--threads", options->threads, "Cores that the CPU device uses (default: all)");
+                        return [options](const Context& context) { return replay(*options, context); };
+                      }};
+
+}  // namespace kernelift::cli

@@ -1,0 +1,156 @@
+// The pool under recipes that work, recipes that kill, and requests that come all at once.
+#include "sandbox/compile/service/compile_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kKernel =
+    "__global__ void axpy(const float* x, float* y, int n, float a) {\n"
+    "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] += a * x[i] + 1.5f;\n}\n";
+
+std::unique_ptr<CompilePool> start(CompilePoolOptions options = {}) {
+  options.few = true;
+  auto pool = CompilePool::start(std::move(options));
+  EXPECT_TRUE(pool.ok()) << pool.error().message;
+  return std::move(*pool);
+}
+
+Recipe passes(const char* text) {
+  Recipe recipe;
+  recipe.passes = text;
+  return recipe;
+}
+
+TEST(CompilePool, MakesTheSameImageTwiceAndSkipsTheFrontEndTheSecondTime) {
+  auto pool = start();
+  CompileReply first = pool->compile(kKernel, {}), second = pool->compile(kKernel, {});
+  ASSERT_TRUE(first.ok()) << first.detail;
+  EXPECT_EQ(first.image, second.image);
+  EXPECT_FALSE(first.bitcode.empty());
+  EXPECT_TRUE(second.bitcode.empty());
+  ASSERT_EQ(first.kernels.size(), 1u);
+  EXPECT_GT(first.kernels[0].code_bytes, 0u);
+  EXPECT_LT(second.frontend_seconds, first.frontend_seconds);
+}
+
+TEST(CompilePool, MakesPtx) {
+  CompilePoolOptions options;
+  options.target = CompileTarget::Ptx;
+  auto pool = start(std::move(options));
+  CompileReply reply = pool->compile(kKernel, {});
+  ASSERT_TRUE(reply.ok()) << reply.detail;
+  EXPECT_NE(reply.image.find(".entry"), std::string::npos);
+}
+
+TEST(CompilePool, RecipesChangeTheImageAndDoNotLeakIntoTheNextCompile) {
+  auto pool = start();
+  Recipe odd;
+  odd.unroll_threshold = 0, odd.inline_threshold = 0, odd.options = {"-unroll-runtime=false"}, odd.vectorize = false;
+  CompileReply plain = pool->compile(kKernel, {}), changed = pool->compile(kKernel, odd), again = pool->compile(kKernel, {});
+  ASSERT_TRUE(plain.ok() && changed.ok() && again.ok()) << changed.detail;
+  EXPECT_NE(plain.image, changed.image);
+  EXPECT_EQ(plain.image, again.image);
+}
+
+TEST(CompilePool, FastMathReachesTheCode) {
+  auto pool = start();
+  Recipe fast;
+  fast.fast_math = {"contract"};
+  EXPECT_TRUE(pool->compile(kKernel, fast).ok());
+  fast.fast_math = {"turbo"};
+  CompileReply refused = pool->compile(kKernel, fast);
+  EXPECT_EQ(refused.outcome, Outcome::Refused);
+  EXPECT_NE(refused.detail.find("turbo"), std::string::npos);
+}
+
+TEST(CompilePool, BlamesTheCrashingPassAndGoesOn) {
+  auto pool = start();
+  CompileReply crashed = pool->compile(kKernel, passes("function(sroa,trigger-crash-function)"));
+  EXPECT_EQ(crashed.outcome, Outcome::CompileCrashed);
+  EXPECT_NE(crashed.detail.find("pass trigger-crash-function on"), std::string::npos) << crashed.detail;
+  EXPECT_EQ(pool->replaced(), 1);
+  EXPECT_TRUE(pool->compile(kKernel, {}).ok());
+  // The guilty pipeline is not tried again, on no source.
+  EXPECT_NE(pool->compile(std::string(kKernel) + "\n", passes("function(sroa,trigger-crash-function)")).detail.find("remembered"), std::string::npos);
+  EXPECT_EQ(pool->replaced(), 1);
+}
+
+TEST(CompilePool, EndsACompileThatTakesTooLong) {
+  CompilePoolOptions options;
+  options.time_limit = std::chrono::milliseconds(1500), options.workers = 1;
+  options.frontend.flags = {"-fconstexpr-steps=2147483647"};
+  auto pool = start(std::move(options));
+  std::string endless = "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n"
+                        "__device__ long x = f(62);\n" + std::string(kKernel);
+  CompileReply reply = pool->compile(endless, {});
+  EXPECT_EQ(reply.outcome, Outcome::TimedOut) << reply.detail;
+  EXPECT_NE(reply.detail.find("front end"), std::string::npos) << reply.detail;
+}
+
+TEST(CompilePool, SurvivesACompileThatEatsMemory) {
+  CompilePoolOptions options;
+  options.memory_bytes = 96 << 20;
+  auto pool = start(std::move(options));
+  std::string hungry = "template <int N> struct T { typename T<N - 1>::type x[3]; typedef T type; };\n"
+                       "template <> struct T<0> { typedef int type; };\n__device__ T<40>::type big;\n" + std::string(kKernel);
+  CompileReply reply = pool->compile(hungry, {});
+  EXPECT_FALSE(reply.ok());
+  EXPECT_TRUE(pool->compile(kKernel, {}).ok());
+}
+
+TEST(CompilePool, GivesDiagnosticsOfTheCandidatesOwnLines) {
+  auto pool = start();
+  CompileReply reply = pool->compile("__global__ void k(float* x) { x[0] = nothing; }\n", {});
+  EXPECT_EQ(reply.outcome, Outcome::CompileFailed);
+  EXPECT_NE(reply.detail.find("kernel.cu:1"), std::string::npos) << reply.detail;
+  EXPECT_NE(reply.detail.find("nothing"), std::string::npos);
+}
+
+TEST(CompilePool, ServesManyCallersAtOnce) {
+  auto pool = start();
+  std::vector<std::thread> callers;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 8; ++i)
+    callers.emplace_back([&, i] { good += pool->compile(std::string(kKernel) + "// " + std::to_string(i), {}).ok(); });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(good, 8);
+}
+
+TEST(CompilePool, StandsStillWhilePaused) {
+  CompilePoolOptions options;
+  options.workers = 1;
+  auto pool = start(std::move(options));
+  ASSERT_TRUE(pool->compile(kKernel, {}).ok());
+  pool->pause();
+  std::atomic<bool> finished = false;
+  std::thread caller([&] {
+    EXPECT_TRUE(pool->compile(kKernel, {}).ok());
+    finished = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_FALSE(finished);
+  pool->resume();
+  caller.join();
+  EXPECT_TRUE(finished);
+}
+
+TEST(CompileMessage, SurvivesEveryTruncationAndFlip) {
+  CompileReply reply;
+  reply.detail = "x", reply.image = "image", reply.findings = {"a", "b"}, reply.kernels = {{"k", "loop", "", 7}};
+  std::string whole = reply.encode();
+  ASSERT_TRUE(CompileReply::decode(whole));
+  EXPECT_EQ(CompileReply::decode(whole)->kernels[0].code_bytes, 7u);
+  for (size_t cut = 0; cut < whole.size(); ++cut) EXPECT_FALSE(CompileReply::decode(std::string_view(whole).substr(0, cut)));
+  for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    if (auto decoded = CompileReply::decode(flipped)) EXPECT_LE(decoded->image.size(), whole.size());
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,96 @@
+// Verified compiler-tier candidates per second on a small one-file kernel, and the false gains among equal ones.
+//   build/<preset>/bin/evaluate_bench [seconds]
+// Every candidate is the same source under another recipe; a candidate counts once it has a verdict. Then fifty copies of
+// the original, each measured as if it were new: none may come out as a gain.
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Recipes that differ from each other, as a compiler-tier search would draw them.
+std::vector<Recipe> recipes() {
+  std::vector<Recipe> all;
+  for (auto level : {"O1", "O2", "O3"})
+    for (bool vectorize : {true, false})
+      for (int unroll : {-1, 50, 150, 400})
+        for (int inlining : {-1, 25, 500})
+          for (auto& fast : std::vector<std::vector<std::string>>{{}, {"contract"}, {"reassoc", "nsz"}, {"contract", "arcp"}}) {
+            Recipe recipe;
+            recipe.level = level, recipe.vectorize = vectorize, recipe.unroll_threshold = unroll;
+            recipe.inline_threshold = inlining, recipe.fast_math = fast;
+            all.push_back(recipe);
+          }
+  const char* pieces[] = {"sroa", "gvn", "instcombine", "simplifycfg", "early-cse", "reassociate", "loop(licm)", "loop-unroll"};
+  for (auto a : pieces)
+    for (auto b : pieces)
+      for (auto c : pieces) {
+        Recipe recipe;
+        recipe.passes = std::string("function(sroa,") + a + "," + b + "," + c + ")";
+        all.push_back(recipe);
+      }
+  return all;
+}
+
+int run(double seconds) {
+  MepFixture fixture = scale_mep(100'000);
+  auto begin = Clock::now();
+  auto since = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), {});
+  if (!evaluator.ok()) return std::fprintf(stderr, "%s\n", evaluator.error().message.c_str()), 1;
+  std::printf("start-up: %.2f s\n", since());
+
+  begin = Clock::now();
+  std::deque<std::future<Verdict>> flying;
+  std::map<std::string, int> outcomes;
+  int done = 0, gains = 0;
+  double compiling = 0;
+  auto collect = [&] {
+    Verdict verdict = flying.front().get();
+    flying.pop_front();
+    ++done, ++outcomes[name(verdict.outcome)];
+    compiling += verdict.compile_seconds;
+    gains += verdict.speedup_low() > kSmallestGain;
+  };
+  for (auto& recipe : recipes()) {
+    if (since() > seconds) break;
+    Candidate candidate;
+    candidate.source = kScaleSource, candidate.recipe = recipe, candidate.tier = "compiler";
+    flying.push_back((*evaluator)->submit(candidate));
+    if (flying.size() >= static_cast<size_t>((*evaluator)->parallelism())) collect();
+  }
+  while (!flying.empty()) collect();
+  std::printf("compiler tier: %d verdicts in %.2f s = %.1f per second (compiling %.1f ms each), gains: %d\n", done, since(),
+              done / since(), 1e3 * compiling / done, gains);
+  for (auto& [outcome, count] : outcomes) std::printf("  %s: %d\n", outcome.c_str(), count);
+
+  EvaluatorOptions unshared;
+  unshared.share_measurements = false;
+  auto measuring = make_evaluator(fixture.mep, fixture.path(), unshared);
+  if (!measuring.ok()) return std::fprintf(stderr, "%s\n", measuring.error().message.c_str()), 1;
+  begin = Clock::now();
+  gains = 0;
+  constexpr int kCopies = 50;
+  double worst = 1;
+  for (int i = 0; i < kCopies; ++i) {
+    Candidate candidate;
+    candidate.source = std::string(kScaleSource) + "// copy " + std::to_string(i) + "\n";
+    Verdict verdict = (*measuring)->submit(candidate).get();
+    gains += verdict.speedup_low() > kSmallestGain;
+    worst = std::max(worst, verdict.speedup_low());
+  }
+  std::printf("%d copies of the original, each measured afresh in %.2f s: %d taken for a gain (largest lower bound %.4f)\n", kCopies,
+              since(), gains, worst);
+  return gains == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kernelift
+
+int main(int argc, char** argv) { return kernelift::run(argc > 1 ? std::atof(argv[1]) : 10); }

@@ -1,0 +1,107 @@
+// Replay of originals: right, wrong, slow to reproduce, damaged.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+Result<ReplayReport> replay_warm(MepFixture& fixture) {
+  EXPECT_TRUE(fixture.mep.write(fixture.path()).ok());
+  ReplayOptions options;
+  options.cold = false;
+  return replay(fixture.path(), options);
+}
+
+TEST(Replay, PassesAndTimesAFaithfulMepWarmAndCold) {
+  MepFixture fixture = scale_mep(100000);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  auto report = replay(fixture.path(), {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->text();
+  ASSERT_TRUE(report->warm && report->cold);
+  EXPECT_GT(report->warm->instances[0].seconds, 0);
+  EXPECT_GT(report->cold->instances[0].seconds, 0);
+  EXPECT_NE(report->text().find("PASS  out"), std::string::npos) << report->text();
+  EXPECT_TRUE(report->device.starts_with("cpu: "));
+}
+
+TEST(Replay, FailsByBufferElementAndValue) {
+  MepFixture fixture = scale_mep();
+  std::vector<float> wrong(1000, 0.0f);
+  fixture.mep.instances[0].regions[1].after = *Mep::store(fixture.path(), std::as_bytes(std::span<const float>(wrong)));
+  auto report = replay_warm(fixture);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_FALSE(report->pass());
+  EXPECT_NE(report->text().find("FAIL  out"), std::string::npos) << report->text();
+  EXPECT_NE(report->text().find("expected 0, got -298"), std::string::npos) << report->text();
+}
+
+TEST(Replay, SaysHowFarItIsFromTheApplicationsDuration) {
+  MepFixture fixture = scale_mep();
+  for (auto& instance : fixture.mep.instances) instance.microseconds = 1e6;
+  auto report = replay_warm(fixture);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_NE(report->text().find("NOT reproduced"), std::string::npos) << report->text();
+  auto deviation = in_vivo_deviation(report->warm->instances[0]);
+  ASSERT_TRUE(deviation);
+  EXPECT_LT(*deviation, -0.9);
+}
+
+TEST(Replay, ReplaysKernelsThatChangeTheirInputInPlaceAndVariables) {
+  MepFixture fixture(
+      "__device__ int calls;\n"
+      "__global__ void step(double* x, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) x[i] = x[i] * 0.5 + 1.0;\n"
+      "  if (i == 0) atomicAdd(&calls, 1);\n}\n",
+      "_Z4stepPdi", "step(double*, int)");
+  std::vector<double> before, after;
+  for (int i = 0; i < 5000; ++i) before.push_back(i * 0.25), after.push_back(i * 0.125 + 1.0);
+  MepInstance& instance = fixture.add_instance("only", 40, 128);
+  fixture.add_buffer(instance, "x", "double", kTestArena + 256, before, after);
+  fixture.add_argument(instance, 5000, "n");
+  fixture.add_variable<int>(instance, "calls", "calls", "int", false, {41}, {42});
+  auto report = replay_warm(fixture);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->text();
+}
+
+TEST(Replay, NamesAnAddressThatItCannotHave) {
+  MepFixture fixture = scale_mep();
+  for (auto& instance : fixture.mep.instances) instance.regions[0].address = 0xffff800000000000;
+  auto report = replay_warm(fixture);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("0xffff800000000000"), std::string::npos) << report.error().message;
+}
+
+TEST(Replay, RefusesDamagedData) {
+  MepFixture fixture = scale_mep();
+  std::ofstream(fixture.path() / "data" / fixture.mep.instances[0].regions[0].before, std::ios::app) << "x";
+  auto report = replay_warm(fixture);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find(fixture.mep.instances[0].regions[0].before), std::string::npos) << report.error().message;
+}
+
+TEST(Replay, SurvivesEveryCutAndManyFlipsOfMepJson) {
+  MepFixture fixture = scale_mep(64);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  std::string whole = *read_text(fixture.path() / "mep.json");
+  // Reading is the parser's own room's business; here: what it lets through must not bring the runner down.
+  int read = 0;
+  for (size_t at = 0; at < whole.size(); at += whole.size() / 12 + 1) {
+    std::string flipped = whole;
+    flipped[at] ^= 1;
+    ASSERT_TRUE(write_atomically(fixture.path() / "mep.json", flipped).ok());
+    auto report = replay(fixture.path(), {});
+    if (report.ok()) ++read;
+    else EXPECT_FALSE(report.error().message.empty());
+  }
+  EXPECT_LT(read, 12);
+}
+
+}  // namespace
+}  // namespace kernelift
