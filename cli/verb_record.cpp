@@ -78,6 +78,8 @@ Result<Exit> record(const Context& context, const Options& options) {
   if (!outcome.folder.empty())
     context.say((options.config.profile_only ? "Profile in " : "Capture in ") + outcome.folder.string() + " (" +
                 size_text(outcome.stored_bytes) + ")");
+  if (outcome.interrupted)
+    return Error{outcome.folder.empty() ? "interrupted before anything was recorded" : "interrupted; what was recorded until then is kept", Exit::Interrupted};
   if (!outcome.application.ok()) {
     std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
                                               : "; what was recorded until then is kept";

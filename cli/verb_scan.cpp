@@ -1,4 +1,5 @@
-// kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state folder.
+// kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state
+// folder.
 #include <algorithm>
 #include <map>
 
@@ -47,14 +48,16 @@ std::string table(const ScanIndex& index) {
   }
   std::string text;
   for (auto& [file, kernels] : by_file) {
-    std::sort(kernels.begin(), kernels.end(), [](auto* a, auto* b) { return a->definition.begin < b->definition.begin; });
-    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) + "knobs\n";
+    std::sort(kernels.begin(), kernels.end(),
+              [](auto* a, auto* b) { return a->definition.begin < b->definition.begin; });
+    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) +
+            "knobs\n";
     for (auto* kernel : kernels) {
       auto launches = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) {
         return std::find(site.kernels.begin(), site.kernels.end(), kernel->id) != site.kernels.end();
       });
-      text += "  " + padded(std::to_string(kernel->definition.line), 5) + padded(kernel->id, 8) + padded(kernel->name, name_width) +
-              padded(std::to_string(launches), 8) + knobs_of(index, *kernel) + "\n";
+      text += "  " + padded(std::to_string(kernel->definition.line), 5) + padded(kernel->id, 8) +
+              padded(kernel->name, name_width) + padded(std::to_string(launches), 8) + knobs_of(index, *kernel) + "\n";
     }
   }
   return text;
@@ -63,7 +66,9 @@ std::string table(const ScanIndex& index) {
 Result<Exit> scan(const Options& options, const Context& context) {
   ScanOptions how;
   fs::path state = context.state_folder();
-  how.root = !options.app.empty() ? fs::absolute(options.app) : context.state.empty() ? state.parent_path() : fs::current_path();
+  how.root = !options.app.empty()    ? fs::absolute(options.app)
+             : context.state.empty() ? state.parent_path()
+                                     : fs::current_path();
   if (!options.app.empty() && context.state.empty()) state = find_state_folder(how.root);
   if (!fs::is_directory(how.root)) return usage_error("there is no folder " + how.root.string() + " to scan");
   KERNELIFT_ASSIGN(how.compile_database, find_compile_database(options.database, how.root));
@@ -78,7 +83,8 @@ Result<Exit> scan(const Options& options, const Context& context) {
   for (auto& unit : index.units) {
     if (unit.problems.empty()) continue;
     ++broken;
-    context.note("warning: " + relative_to(unit.file, index.root) + " was not understood in full: " + unit.problems.front());
+    context.note("warning: " + relative_to(unit.file, index.root) +
+                 " was not understood in full: " + unit.problems.front());
   }
   std::string saved;
   if (auto status = create_state_folder(state); status.ok()) status = index.write(state / "scan.json");
@@ -88,8 +94,9 @@ Result<Exit> scan(const Options& options, const Context& context) {
     return Exit::Done;
   }
   context.say(table(index));
-  context.say(std::to_string(index.kernels.size()) + " kernels, " + std::to_string(index.launches.size()) + " launch sites, " +
-              std::to_string(index.knobs.size()) + " knobs in " + std::to_string(index.units.size()) + " units" +
+  context.say(std::to_string(index.kernels.size()) + " kernels, " + std::to_string(index.launches.size()) +
+              " launch sites, " + std::to_string(index.knobs.size()) + " knobs in " +
+              std::to_string(index.units.size()) + " units" +
               (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
               ".  Knobs: * feeds kernel and launch, + the launch only.");
   return Exit::Done;
@@ -97,13 +104,14 @@ Result<Exit> scan(const Options& options, const Context& context) {
 
 }  // namespace
 
-const Verb kScan = {"scan", "Find the application's kernels, launch sites and knobs",
-                    "kernelift scan -p build --app .", [](CLI::App& app) -> Action {
-                      auto options = std::make_shared<Options>();
-                      app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
-                      app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
-                      app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
-                      return [options](const Context& context) { return scan(*options, context); };
-                    }};
+const Verb kScan = {
+    "scan", "Find the application's kernels, launch sites and knobs", "kernelift scan -p build --app .",
+    [](CLI::App& app) -> Action {
+      auto options = std::make_shared<Options>();
+      app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
+      app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
+      app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
+      return [options](const Context& context) { return scan(*options, context); };
+    }};
 
 }  // namespace kernelift::cli

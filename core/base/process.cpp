@@ -91,8 +91,9 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
       dup2(out.write_end, 1);
       if (!options.share_stderr) dup2(err.write_end, 2);
     }
-    if (options.folder.empty() || chdir(options.folder.c_str()) == 0)
-      execvpe(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
+    // The child's own PATH decides which program is meant: execvpe would search with ours.
+    environ = environment_pointers.data();
+    if (options.folder.empty() || chdir(options.folder.c_str()) == 0) execvp(argument_pointers[0], argument_pointers.data());
     int code = errno;
     [[maybe_unused]] ssize_t ignored = write(failure.write_end, &code, sizeof code);
     _exit(127);

@@ -67,6 +67,18 @@ TEST(Process, ReturnsOutputAndExitCode) {
   EXPECT_EQ(outcome->exit_code, 3);
 }
 
+TEST(Process, FindsTheProgramOnTheChildsOwnPath) {
+  auto folder = TemporaryFolder::create("kl-path");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(write_atomically(folder->path() / "kl-only-here", std::string_view("#!/bin/sh\necho found\n")).ok());
+  fs::permissions(folder->path() / "kl-only-here", fs::perms::owner_all);
+  ProcessOptions options;
+  options.environment = {{"PATH", folder->path().string() + ":/usr/bin:/bin"}};
+  auto outcome = run_process({"kl-only-here"}, options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->out, "found\n");
+}
+
 TEST(Process, NamesAProgramThatIsNotThere) {
   auto outcome = run_process({"kernelift-no-such-program"});
   ASSERT_FALSE(outcome.ok());
