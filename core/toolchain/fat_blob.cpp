@@ -1,6 +1,6 @@
 // The blob's layout, little-endian, everything 16-byte aligned:
 //
-//   head    magic u64, size u64, version u32, count u32, checksum u64 (of all that follows the head)
+//   head    magic u64, size u64, version u32, count u32, checksum u64 (of the rest of the head and all that follows)
 //   entry   kind u32, reserved u32, then offset u64 and length u64 for each of name, flags and bytes
 //   data
 //
@@ -33,7 +33,10 @@ struct Entry {
 };
 static_assert(sizeof(Head) == 32 && sizeof(Entry) == 56);
 
-uint64_t checksum(std::span<const char> rest) { return hash_text({rest.data(), rest.size()}).low; }
+uint64_t checksum(Head head, std::span<const char> rest) {
+  head.checksum = 0;
+  return hash_text({reinterpret_cast<const char*>(&head), sizeof head}).low ^ hash_text({rest.data(), rest.size()}).high;
+}
 
 Error damaged(const std::string& what) {
   return environment_error("the device code embedded in the program is damaged (" + what +
@@ -57,8 +60,8 @@ std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
     std::memcpy(blob.data() + sizeof(Head) + i * sizeof(Entry), &out, sizeof out);
   }
   blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
-  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()),
-            checksum(std::span<const char>(blob).subspan(sizeof(Head)))};
+  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()), 0};
+  head.checksum = checksum(head, std::span<const char>(blob).subspan(sizeof(Head)));
   std::memcpy(blob.data(), &head, sizeof head);
   return blob;
 }
@@ -75,7 +78,7 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
   if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
   blob = blob.first(head.size);
   if (head.count > (head.size - sizeof head) / sizeof(Entry)) return damaged("entry count");
-  if (checksum(blob.subspan(sizeof head)) != head.checksum) return damaged("checksum");
+  if (checksum(head, blob.subspan(sizeof head)) != head.checksum) return damaged("checksum");
   std::vector<FatEntry> entries(head.count);
   for (uint32_t i = 0; i < head.count; ++i) {
     Entry in;

@@ -11,7 +11,6 @@
 #ifdef __cplusplus
 #include <cmath>
 #include <cstdlib>
-#include <new>
 #endif
 #include <assert.h>
 #include <limits.h>
@@ -39,4 +38,8 @@
 #include "kernelift/device/host_math.h"
 #include "kernelift/device/min_max.h"
 #include "kernelift/device/texture.h"
+#endif
+
+#ifdef __cplusplus
+#include <new>  // Last: clang's wrapper defines device new and delete by the device's malloc and free.
 #endif

@@ -24,10 +24,14 @@ Status create_toolkit(const ShimConfig& config, const std::filesystem::path& ker
 /// The configuration of the look-alike that `argv0` is part of.
 Result<ShimConfig> find_config(const std::string& argv0);
 
-/// True for the names that shim_main answers to.
-bool is_shim_name(const std::string& basename);
+}  // namespace kernelift::shim
+
+namespace kernelift {
+
+/// True if a program called by this argv[0] is a compiler shim.
+bool is_shim_name(const std::string& argv0);
 
 /// A compiler's main: returns its exit code.
 int shim_main(int argc, char** argv);
 
-}  // namespace kernelift::shim
+}  // namespace kernelift

@@ -71,7 +71,10 @@ int fail(const std::string& name, const Error& error) {
 
 }  // namespace
 
-int shim_main(int argc, char** argv) {
+}  // namespace kernelift::shim
+
+int kernelift::shim_main(int argc, char** argv) {
+  using namespace kernelift::shim;
   std::string name = fs::path(argv[0]).filename().string();
   auto config = find_config(argv[0]);
   if (!config.ok()) return fail(name, config.error());
@@ -98,5 +101,3 @@ int shim_main(int argc, char** argv) {
   Status status = run_for_cpu(*command, *config);
   return status.ok() ? 0 : fail(name, status.error());
 }
-
-}  // namespace kernelift::shim

@@ -78,10 +78,6 @@ Status copy_runtime(const fs::path& libraries) {
 
 }  // namespace
 
-bool is_shim_name(const std::string& basename) {
-  return std::find(std::begin(kShimNames), std::end(kShimNames), basename) != std::end(kShimNames);
-}
-
 Status create_toolkit(const ShimConfig& config, const fs::path& kernelift) {
   std::error_code error;
   fs::create_directories(config.root / "lib64", error);
@@ -131,3 +127,8 @@ Result<ShimConfig> find_config(const std::string& argv0) {
 }
 
 }  // namespace kernelift::shim
+
+bool kernelift::is_shim_name(const std::string& argv0) {
+  std::string name = std::filesystem::path(argv0).filename().string();
+  return std::find(std::begin(shim::kShimNames), std::end(shim::kShimNames), name) != std::end(shim::kShimNames);
+}

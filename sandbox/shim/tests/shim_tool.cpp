@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   using namespace kernelift;
-  if (shim::is_shim_name(std::filesystem::path(argv[0]).filename().string())) return shim::shim_main(argc, argv);
+  if (is_shim_name(argv[0])) return shim_main(argc, argv);
   if (argc != 4) return 2;
   Status made = shim::create_toolkit({argv[1], argv[2], argv[3]}, std::filesystem::read_symlink("/proc/self/exe"));
   if (!made.ok()) std::fprintf(stderr, "%s\n", made.error().message.c_str());
