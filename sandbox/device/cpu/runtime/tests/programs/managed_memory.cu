@@ -1,14 +1,12 @@
-// Managed memory, and a __managed__ variable, shared by host and device without copies.
+// Managed memory, shared by host and device without copies: a linked list that both follow.
 #include <cuda_runtime.h>
 #include "check.h"
 
 struct Node { int value; Node* next; };
-__managed__ int visits = 5;
-__managed__ float samples[16];
-
-__global__ void walk(Node* list, int* sum) {
-  for (Node* n = list; n; n = n->next) { *sum += n->value; visits += 1; }
-  samples[threadIdx.x] = threadIdx.x * 0.5f;
+__global__ void walk(Node* list, int* sum, Node* extra) {
+  Node* last = nullptr;
+  for (Node* n = list; n; n = n->next) { *sum += n->value; n->value *= 2; last = n; }
+  if (last) last->next = extra;
 }
 
 int main() {
@@ -22,14 +20,18 @@ int main() {
   int* sum;
   CUDA(cudaMallocManaged(&sum, sizeof *sum));
   *sum = 0;
-  visits += 1;
-  walk<<<1, 1>>>(list, sum);
+  Node* extra;
+  CUDA(cudaMallocManaged(&extra, sizeof *extra));
+  *extra = {1000, nullptr};
+  walk<<<1, 1>>>(list, sum, extra);
   CUDA(cudaDeviceSynchronize());
   CHECK(*sum == 55);
-  CHECK(visits == 16);
-  samples[3] = 7;
-  walk<<<1, 1>>>(nullptr, sum);
-  CUDA(cudaDeviceSynchronize());
-  CHECK(samples[0] == 0 && samples[3] == 7);
+  int total = 0;
+  for (Node* n = list; n; n = n->next) total += n->value;
+  CHECK(total == 1110);
+  cudaPointerAttributes attributes;
+  CUDA(cudaPointerGetAttributes(&attributes, list));
+  CHECK(attributes.type == cudaMemoryTypeManaged && attributes.devicePointer == attributes.hostPointer);
+  CUDA(cudaFree(sum));
   return PASS();
 }

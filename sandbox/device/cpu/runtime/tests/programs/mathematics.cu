@@ -9,7 +9,7 @@ __global__ void evaluate(const T* in, T* out, int n) {
   if (i >= n) return;
   T x = in[i], *o = out + i * 12;
   o[0] = sin(x); o[1] = cos(x); o[2] = exp(x); o[3] = log(fabs(x) + 1); o[4] = sqrt(fabs(x)); o[5] = pow(fabs(x), T(1.5));
-  o[6] = tanh(x); o[7] = erf(x); o[8] = atan2(x, T(2)); o[9] = fmod(x, T(0.75)); o[10] = floor(x) + rint(x); o[11] = cbrt(x);
+  o[6] = tanh(x); o[7] = sinh(x); o[8] = atan2(x, T(2)); o[9] = fmod(x, T(0.75)); o[10] = floor(x) + ceil(x); o[11] = atan(x);
 }
 __global__ void special(float* out) {
   float x = threadIdx.x + 1.0f;
@@ -32,8 +32,8 @@ void compare(T tolerance) {
   to_host(out, device_out, n * 12);
   for (int i = 0; i < n; ++i) {
     double x = in[i], want[12] = {std::sin(x), std::cos(x), std::exp(x), std::log(std::fabs(x) + 1), std::sqrt(std::fabs(x)),
-                                  std::pow(std::fabs(x), 1.5), std::tanh(x), std::erf(x), std::atan2(x, 2.0), std::fmod(x, 0.75),
-                                  std::floor(x) + std::rint(x), std::cbrt(x)};
+                                  std::pow(std::fabs(x), 1.5), std::tanh(x), std::sinh(x), std::atan2(x, 2.0), std::fmod(x, 0.75),
+                                  std::floor(x) + std::ceil(x), std::atan(x)};
     for (int f = 0; f < 12; ++f) CHECK(std::fabs(out[i * 12 + f] - want[f]) <= tolerance * (1 + std::fabs(want[f])));
   }
 }

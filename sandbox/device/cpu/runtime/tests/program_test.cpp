@@ -1,0 +1,59 @@
+// Whole programs (programs/*.cu): built by the compiler shims as a user's build would, run, and believed only if their own
+// checks say PASS. A program's first lines may name its compiler and flags.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+
+namespace fs = std::filesystem;
+using namespace kernelift;
+
+namespace {
+
+std::vector<std::string> programs() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs"))
+    if (entry.path().extension() != ".h") names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// What follows "// KEY: " on a line of the source's head.
+std::string note(const std::string& source, const std::string& key, const std::string& otherwise) {
+  std::string mark = "// " + key + ": ";
+  size_t at = source.find(mark);
+  return at == std::string::npos ? otherwise : source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
+}
+
+class Program : public testing::TestWithParam<std::string> {};
+
+TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
+  auto folder = TemporaryFolder::create("kernelift-program");
+  ASSERT_TRUE(folder.ok());
+  fs::path root = folder->path(), source = fs::path(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs") / GetParam();
+  auto text = read_text(source);
+  ASSERT_TRUE(text.ok());
+  std::string look_alike = (root / "toolkit").string(), program = (root / "program").string();
+  std::string build = std::string(KL_SHIM) + " " + look_alike + " " + (root / "state").string() + " cpu && " + look_alike + "/bin/" +
+                      note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " + source.string() + " -o " + program;
+  auto built = run_process({"/bin/sh", "-c", build}, {});
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  ASSERT_TRUE(built->ok()) << built->out << built->err;
+  auto ran = run_process({program}, {});
+  ASSERT_TRUE(ran.ok()) << ran.error().message;
+  EXPECT_TRUE(ran->ok()) << ran->out << ran->err;
+  EXPECT_NE(ran->out.find("PASS\n"), std::string::npos) << ran->out << ran->err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, Program, testing::ValuesIn(programs()), [](const auto& info) {
+  std::string name = info.param.substr(0, info.param.find('.'));
+  return name;
+});
+
+}  // namespace
