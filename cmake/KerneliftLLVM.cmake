@@ -1,19 +1,37 @@
 # Static LLVM and Clang 22. Targets that need them link kernelift_llvm (IR, code generation, lld) or
 # kernelift_clang (front end and tooling as well); both reuse precompiled LLVM headers by
-# kernelift_llvm_headers(TARGET).
+# kernelift_llvm_headers(TARGET) or kernelift_clang_headers(TARGET).
 find_package(LLVM 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
 find_package(Clang 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
+find_package(LLD 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
 
 llvm_map_components_to_libnames(KERNELIFT_LLVM_LIBS
   Core Support IRReader BitReader BitWriter Linker Passes ipo Vectorize TransformUtils Analysis Target
-  TargetParser CodeGen AsmParser Demangle Object MC
+  TargetParser CodeGen AsmParser Demangle Object MC Option LTO DebugInfoDWARF ProfileData Coverage
+  FrontendDriver FrontendOpenMP FrontendHLSL FrontendOffloading WindowsDriver
   X86CodeGen X86AsmParser X86Desc X86Info NVPTXCodeGen NVPTXDesc NVPTXInfo
   AMDGPUCodeGen AMDGPUAsmParser AMDGPUDesc AMDGPUInfo OrcJIT)
+
+# Debian's exported clang and lld archives name the shared libLLVM as their dependency. Two LLVMs in one process corrupt
+# each other's globals: here the archives depend on LLVM's archives instead.
+foreach(target IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
+  if(NOT TARGET ${target})
+    continue()
+  endif()
+  get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+  if(libraries)
+    list(TRANSFORM libraries REPLACE "^(\\\\\\$<LINK_ONLY:)?LLVM>?$" "")
+    list(REMOVE_ITEM libraries LLVM "")
+    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
+  endif()
+endforeach()
 
 add_library(kernelift_llvm INTERFACE)
 target_include_directories(kernelift_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(kernelift_llvm INTERFACE lldELF lldCommon ${KERNELIFT_LLVM_LIBS})
 target_link_directories(kernelift_llvm INTERFACE ${LLVM_LIBRARY_DIR})
+# What LLVM's export lists and our code never reaches (Z3, libedit) is not asked of the user's machine.
+target_link_options(kernelift_llvm INTERFACE -Wl,--as-needed)
 
 add_library(kernelift_clang INTERFACE)
 target_link_libraries(kernelift_clang INTERFACE
