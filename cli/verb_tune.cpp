@@ -26,6 +26,7 @@ struct Options {
   int64_t evaluations = 0, llm_calls = 40, llm_tokens = 2'000'000;
   uint64_t seed = 1;
   bool resume = false;
+  double tolerance = 0;
 };
 
 std::atomic<bool> interrupted = false;
@@ -154,6 +155,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   EvaluatorOptions evaluation;
   evaluation.device = context.device;
+  if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
 
   TuneOptions tuning;
@@ -202,6 +204,7 @@ Action setup(CLI::App& app) {
   app.add_option("--llm-tokens", options->llm_tokens, "Most tokens, input and output")->check(CLI::PositiveNumber);
   app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio");
   app.add_option("--seed", options->seed, "Seed of all random choices");
+  app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };
 }

@@ -14,10 +14,13 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kConfirmShare = 0.1;                     ///< Of the time budget.
+constexpr double kLeastReserve = 0.1, kMostReserve = 0.4; ///< Of the time budget, kept for confirming finalists …
+constexpr double kReservedEvaluations = 3;                ///< … or as long as so many evaluations took on average.
+constexpr double kOverrun = 1.25;                         ///< Of the budget, after which only the leaders are confirmed.
 constexpr auto kPoll = std::chrono::milliseconds(2);      ///< Far below any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
-constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over.
+constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over …
+constexpr int kRepeatRounds = 1000;                       ///< … or with none but known ones: a resumed run has many.
 constexpr int kRepeats = 64;                              ///< Known candidates a proposer may offer in a row.
 
 struct InFlight {
@@ -25,6 +28,7 @@ struct InFlight {
   std::vector<int64_t> parents;
   size_t arm = 0;
   std::future<Verdict> verdict;
+  Clock::time_point begin = Clock::now();
 };
 
 class Tuning {
@@ -39,7 +43,11 @@ class Tuning {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   double spent() const { return spent_before_ + elapsed(); }
   bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
-  bool out_of_time() const { return options_.seconds > 0 && spent() > options_.seconds * (1 - kConfirmShare); }
+  bool out_of_time() const {
+    double reserve = evaluated_ ? kReservedEvaluations * evaluation_seconds_ / static_cast<double>(evaluated_) : 0;
+    reserve = std::clamp(reserve, kLeastReserve * options_.seconds, kMostReserve * options_.seconds);
+    return options_.seconds > 0 && spent() > options_.seconds - reserve;
+  }
   bool out_of_evaluations() const {
     return options_.evaluations > 0 && tried() + static_cast<int64_t>(flying_.size()) >= options_.evaluations;
   }
@@ -65,7 +73,9 @@ class Tuning {
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
   Clock::time_point begin_;
-  double spent_before_;
+  double spent_before_, evaluation_seconds_ = 0;
+  size_t evaluated_ = 0;
+  bool repeated_ = false;                 ///< This round a proposer offered something that is known already.
   std::string stopped_by_, last_tier_ = "baseline";
 };
 
@@ -102,11 +112,12 @@ bool Tuning::launch_from(size_t arm) {
         RunTrial again = *known;
         again.parents = proposal.parents;
         proposer.learn(again);
+        repeated_ = true;
       } else if (!flying_keys_.contains(key)) {
         flying_keys_.insert(key);
         last_tier_ = proposal.candidate.tier;
         auto verdict = evaluator_.submit(proposal.candidate);
-        flying_.push_back({std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(verdict)});
+        flying_.push_back({std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(verdict), Clock::now()});
         launched = true;
       }
     }
@@ -133,6 +144,7 @@ bool Tuning::launch_more() {
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
+  ++evaluated_, evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - finished.begin).count();
   const RunTrial* before = history_.best();
   const RunTrial& trial = history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
@@ -152,7 +164,10 @@ Result<bool> Tuning::collect() {
     InFlight finished = std::move(*place);
     place = flying_.erase(place);
     flying_keys_.erase(finished.candidate.key());
-    KERNELIFT_TRY(store(finished, finished.verdict.get()));
+    Verdict verdict = finished.verdict.get();
+    // Ctrl-C reaches the workers too: what they say from then on is not the candidate's doing.
+    if (interrupted()) return any;
+    KERNELIFT_TRY(store(finished, verdict));
     any = true;
   }
   if (any) KERNELIFT_TRY(run_.record_time(spent()));
@@ -171,8 +186,10 @@ Status Tuning::confirm_finalists() {
   for (auto* trial : finalists) {
     if (interrupted()) break;
     if (trial->confirmed || trial->verdict.speedup() <= 1) continue;
+    if (!leads(trial) && options_.seconds > 0 && spent() > options_.seconds * kOverrun) break;
     report_progress(false, "confirming #" + std::to_string(trial->id) + " in a fresh process");
     Verdict verdict = evaluator_.confirm(trial->candidate);
+    if (interrupted()) break;
     KERNELIFT_TRY(run_.record_confirmation(trial->id, verdict));
     history_.confirm(trial->id, std::move(verdict));
   }
@@ -221,6 +238,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   report_progress(false);
   int barren = 0;
   while (stopped_by_.empty()) {
+    repeated_ = false;
     launch_more();
     KERNELIFT_ASSIGN(bool collected, collect());
     if (collected) barren = 0;
@@ -229,14 +247,14 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (flying_.empty() && !collected) {
       bool waiting = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
-      if (!waiting && ++barren > kBarrenRounds) stopped_by_ = "nothing left to try";
-      std::this_thread::sleep_for(waiting ? kWaitForIdeas : kPoll);
+      if (!waiting && ++barren > (repeated_ ? kRepeatRounds : kBarrenRounds)) stopped_by_ = "nothing left to try";
+      if (!repeated_) std::this_thread::sleep_for(waiting ? kWaitForIdeas : kPoll);
     } else if (!collected) {
       std::this_thread::sleep_for(kPoll);
     }
   }
-  // What is in flight has been paid for; an interrupted user is not made to wait for it.
-  while (!flying_.empty() && !interrupted()) {
+  // What is in flight has been paid for, but neither an interrupt nor the end of the time waits for it.
+  while (!flying_.empty() && !interrupted() && !(options_.seconds > 0 && spent() > options_.seconds)) {
     KERNELIFT_TRY(collect());
     std::this_thread::sleep_for(kPoll);
   }

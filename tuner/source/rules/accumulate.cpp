@@ -24,55 +24,56 @@ const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) 
   return llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
 }
 
-std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForStmt* loop) {
-  auto* outer = source.parent(loop);
-  if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(loop->getBody()) || has_barrier(loop->getBody())) return std::nullopt;
-  auto changed = changed_within(loop);
-  const clang::ArraySubscriptExpr* element = nullptr;
-  std::string element_text;
-  walk(loop->getBody(), [&](const clang::Stmt* statement) {
-    auto* candidate = assigned_element(statement);
-    auto* base = candidate ? named_variable(candidate->getBase()) : nullptr;
-    if (!element && base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(candidate->getIdx(), changed)) {
-      element = candidate;
-      element_text = source.spelled(candidate);
-    }
-    return true;
-  });
-  if (!element || element_text.empty() || element->getType().isVolatileQualified()) return std::nullopt;
+/// Keeps `element` in a register through the loop; false if something speaks against it.
+bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element, Opportunity& into) {
   auto* base = named_variable(element->getBase());
+  std::string element_text = source.spelled(element), same = squeezed(element_text);
   // Within the loop the array may be touched at this element only, and in these words.
   std::vector<Span> uses;
-  bool clean = true, read = false;
+  bool clean = !element_text.empty() && !element->getType().isVolatileQualified(), read = false;
   size_t mentions_of_base = 0;
   walk(loop, [&](const clang::Stmt* statement) {
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) mentions_of_base += reference->getDecl() == base;
+    if (auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement); compound && assigned_element(compound))
+      read |= named_variable(assigned_element(compound)->getBase()) == base;
     auto* use = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
     if (!use || named_variable(use->getBase()) != base) return true;
     auto where = source.span(use);
-    if (!where || squeezed(source.spelled(use)) != squeezed(element_text)) clean = false;
+    if (!where || squeezed(source.spelled(use)) != same) clean = false;
     else uses.push_back(*where);
-    return true;
-  });
-  read = uses.size() > 1;
-  walk(loop->getBody(), [&](const clang::Stmt* statement) {
-    auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement);
-    read |= compound && assigned_element(compound) && named_variable(assigned_element(compound)->getBase()) == base;
     return true;
   });
   auto begin = source.span(loop);
   auto end = source.statement_end(loop);
-  if (!clean || !read || mentions_of_base != uses.size() || !begin || !end || !source.first_on_line(begin->begin)) return std::nullopt;
+  if (!clean || (!read && uses.size() < 2) || mentions_of_base != uses.size() || !begin || !end || !source.first_on_line(begin->begin))
+    return false;
   std::string name = source.fresh_name(base->getName().str() + "_sum");
   clang::QualType type = element->getType().getUnqualifiedType();
   bool plain = !type->isDependentType() && type->isBuiltinType();
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
+  into.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + element_text + ";\n" + indent});
+  for (auto& use : uses) into.edits.push_back({use.begin, use.end, name});
+  into.edits.push_back({*end, *end, "\n" + indent + element_text + " = " + name + ";"});
+  into.place += (into.place.empty() ? "" : ", ") + element_text;
+  return true;
+}
+
+std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForStmt* loop) {
+  auto* outer = source.parent(loop);
+  if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(loop->getBody()) || has_barrier(loop->getBody())) return std::nullopt;
+  auto changed = changed_within(loop);
+  std::set<const clang::VarDecl*> seen;
   Opportunity found;
-  found.place = element_text + " in the loop at line " + std::to_string(source.line(begin->begin));
-  found.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + element_text + ";\n" + indent});
-  for (auto& use : uses) found.edits.push_back({use.begin, use.end, name});
-  found.edits.push_back({*end, *end, "\n" + indent + element_text + " = " + name + ";"});
+  walk(loop->getBody(), [&](const clang::Stmt* statement) {
+    auto* element = assigned_element(statement);
+    auto* base = element ? named_variable(element->getBase()) : nullptr;
+    if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) && seen.insert(base).second)
+      keep(source, loop, element, found);
+    return true;
+  });
+  if (found.edits.empty()) return std::nullopt;
+  found.place += " in the loop at line " + std::to_string(source.line(source.span(loop)->begin));
   return found;
 }
 

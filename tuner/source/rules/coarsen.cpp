@@ -7,6 +7,7 @@
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "tuner/source/rules/rule.h"
 
@@ -24,9 +25,17 @@ bool is_global_index(std::string text, const std::string& axis) {
   for (auto* noise : {"(size_t)", "(int)", "(unsignedint)", "(unsigned)", "(long)", "(longlong)", "static_cast<int>", "static_cast<size_t>"})
     for (size_t at; (at = text.find(noise)) != text.npos;) text.erase(at, std::string_view(noise).size());
   std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
-  std::string block = "blockIdx." + axis, size = "blockDim." + axis, thread = "threadIdx." + axis;
-  return text == block + "*" + size + "+" + thread || text == size + "*" + block + "+" + thread ||
-         text == thread + "+" + block + "*" + size || text == thread + "+" + size + "*" + block;
+  // The width is blockDim, or the macro or constant that the launch uses too.
+  std::string block = "blockIdx." + axis, thread = "threadIdx." + axis;
+  std::string product = text;
+  if (product.starts_with(thread + "+")) product = product.substr(thread.size() + 1);
+  else if (product.ends_with("+" + thread)) product.resize(product.size() - thread.size() - 1);
+  else return false;
+  std::string width;
+  if (product.starts_with(block + "*")) width = product.substr(block.size() + 1);
+  else if (product.ends_with("*" + block)) width = product.substr(0, product.size() - block.size() - 1);
+  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+  return width == "blockDim." + axis || (!width.empty() && std::all_of(width.begin(), width.end(), word));
 }
 
 bool says(const std::string& text, const std::string& word) { return text.find(word) != text.npos; }

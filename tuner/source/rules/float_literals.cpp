@@ -15,6 +15,18 @@ const std::set<std::string>& double_functions() {
   return names;
 }
 
+/// Where a macro is used whose whole value is this literal: `#define EPSILON 0.01` is common, and not ours to change.
+std::optional<size_t> macro_use(const KernelSource& source, const clang::FloatingLiteral* literal) {
+  auto& sources = source.context().getSourceManager();
+  auto& language = source.context().getLangOpts();
+  clang::SourceLocation at = literal->getBeginLoc(), begin;
+  if (!at.isMacroID() || !clang::Lexer::isAtStartOfMacroExpansion(at, sources, language, &begin) ||
+      !clang::Lexer::isAtEndOfMacroExpansion(at, sources, language))
+    return std::nullopt;
+  auto range = sources.getExpansionRange(at);
+  return range.getBegin() == range.getEnd() ? source.offset(range.getBegin()) : std::nullopt;
+}
+
 /// What an expression would need to be computed in float.
 struct Conversion {
   std::vector<TextEdit> edits;
@@ -33,7 +45,8 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   } else if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(expression)) {
     auto range = source.span(literal);
     std::string text = source.spelled(literal);
-    if (!range || text.empty() || text.find_first_of("xXfFlL") != text.npos) into.possible = false;
+    if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(float)"});
+    else if (!range || text.empty() || text.find_first_of("xXfFlL") != text.npos) into.possible = false;
     else into.edits.push_back({range->end, range->end, "f"});
   } else if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(expression)) {
     examine(source, cast->getSubExpr(), into);

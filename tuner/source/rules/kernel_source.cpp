@@ -52,6 +52,59 @@ bool is_builtin_variable(const clang::Expr* expression) {
   return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";
 }
 
+constexpr int kCallDepth = 4;   ///< Calls of calls that are looked into.
+
+/// The definition that a call runs, if it can be seen: the callee, or the only template of an unresolved name.
+const clang::FunctionDecl* visible_callee(const clang::CallExpr* call) {
+  const clang::FunctionDecl* definition = nullptr;
+  if (auto* callee = call->getDirectCallee()) {
+    if (callee->getTemplateInstantiationPattern()) callee = callee->getTemplateInstantiationPattern();
+    return callee->hasBody(definition) ? definition : nullptr;
+  }
+  auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
+  if (!lookup || lookup->getNumDecls() != 1) return nullptr;
+  auto* named = (*lookup->decls_begin())->getUnderlyingDecl();
+  auto* function = llvm::dyn_cast<clang::FunctionDecl>(named);
+  if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(named)) function = pattern->getTemplatedDecl();
+  return function && function->hasBody(definition) ? definition : nullptr;
+}
+
+bool reads_only_values(const clang::Stmt* root, int depth);
+
+/// Computes from its arguments and the members of its object alone: no memory behind pointers, nothing written.
+bool is_pure(const clang::CallExpr* call, int depth) {
+  auto* definition = visible_callee(call);
+  if (!definition || depth <= 0) return false;
+  auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(definition);
+  if (method && !method->isStatic() && !method->isConst()) return false;
+  for (auto* parameter : definition->parameters())
+    if (parameter->getType()->isPointerType()) return false;
+  return reads_only_values(definition->getBody(), depth - 1);
+}
+
+bool reads_only_values(const clang::Stmt* root, int depth) {
+  bool pure = true;
+  walk(root, [&](const clang::Stmt* statement) {
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) pure &= is_pure(call, depth);
+    else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) pure &= !binary->isAssignmentOp();
+    else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement))
+      pure &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref && unary->getOpcode() != clang::UO_AddrOf;
+    else pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::LambdaExpr, clang::CXXNewExpr, clang::AsmStmt>(statement);
+    return pure;
+  });
+  return pure;
+}
+
+/// Whether an argument may be changed by being handed over.
+bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr* argument) {
+  auto* callee = call->getDirectCallee();
+  if (callee && index < callee->getNumParams() && !llvm::isa<clang::CXXOperatorCallExpr>(call)) {
+    clang::QualType type = callee->getParamDecl(index)->getType();
+    return type->isReferenceType() && !type.getNonReferenceType().isConstQualified();
+  }
+  return argument->isGLValue() || argument->isTypeDependent();
+}
+
 }  // namespace
 
 KernelSource::KernelSource() = default;
@@ -83,7 +136,7 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
 clang::ASTContext& KernelSource::context() const { return unit_->getASTContext(); }
 
 const clang::FunctionDecl* KernelSource::kernel(std::string_view name_expression) const {
-  std::string wanted(name_expression.substr(0, name_expression.find('<')));
+  std::string wanted(name_expression.substr(0, name_expression.find_first_of("<(")));
   if (wanted.starts_with("::")) wanted = wanted.substr(2);
   while (!wanted.empty() && wanted.back() == ' ') wanted.pop_back();
   for (auto* function : functions_) {
@@ -184,9 +237,16 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
           if (variable->getType()->isReferenceType() && variable->getInit()) add(variable->getInit());
         }
     } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
-      for (auto* argument : call->arguments())
-        if (argument->isGLValue() || argument->isTypeDependent()) add(argument);
-      if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call)) add(method->getImplicitObjectArgument());
+      auto* definition = visible_callee(call);
+      for (unsigned i = 0; i < call->getNumArgs(); ++i) {
+        // An unresolved call of a template that can be seen takes what its pattern says.
+        bool by_value = !call->getDirectCallee() && definition && i < definition->getNumParams() &&
+                        !definition->getParamDecl(i)->getType()->isReferenceType();
+        if (!by_value && by_reference(call, i, call->getArg(i))) add(call->getArg(i));
+      }
+      if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
+          method && !(method->getMethodDecl() && method->getMethodDecl()->isConst()))
+        add(method->getImplicitObjectArgument());
       if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call); lambda && lambda->getNumArgs()) add(lambda->getArg(0));
     }
     return true;
@@ -220,6 +280,7 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
     }
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+      if (llvm::isa<clang::FunctionDecl>(reference->getDecl())) return invariant;  // The call itself is judged.
       bool constant = llvm::isa<clang::EnumConstantDecl>(reference->getDecl()) ||
                       llvm::isa<clang::NonTypeTemplateParmDecl>(reference->getDecl());
       invariant &= constant || (variable && !changed.contains(variable) && !variable->getType().isVolatileQualified() &&
@@ -228,6 +289,10 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
       invariant &= !binary->isAssignmentOp() && binary->getOpcode() != clang::BO_Comma;
     } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
       invariant &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref && unary->getOpcode() != clang::UO_AddrOf;
+    } else if (auto* member = llvm::dyn_cast<clang::MemberExpr>(statement)) {
+      invariant &= !member->isArrow();  // `extent.nx` of an unchanged variable, or the callee of a method call.
+    } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
+      invariant &= is_pure(call, kCallDepth);
     } else {
       invariant &= llvm::isa<clang::IntegerLiteral, clang::FloatingLiteral, clang::ParenExpr, clang::ImplicitCastExpr,
                              clang::CStyleCastExpr, clang::CXXFunctionalCastExpr, clang::CXXStaticCastExpr,
@@ -238,21 +303,31 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
   return invariant;
 }
 
-bool has_barrier(const clang::Stmt* root) {
+namespace {
+
+bool has_barrier_within(const clang::Stmt* root, int depth) {
   bool found = false;
   walk(root, [&](const clang::Stmt* statement) {
-    if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
-      std::string name;
-      if (auto* callee = call->getDirectCallee(); callee && callee->getIdentifier()) name = callee->getName().str();
-      // Calls of unknown functions (dependent, through pointers, methods such as block.sync()) may hold barriers.
-      if (!call->getDirectCallee() || llvm::isa<clang::CXXMemberCallExpr>(call)) found = true;
-      for (auto* word : {"__sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"})
-        found |= name.starts_with(word);
-    }
+    auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+    if (!call) return !found;
+    std::string name;
+    if (auto* callee = call->getDirectCallee(); callee && callee->getIdentifier()) name = callee->getName().str();
+    for (auto* word : {"__sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"})
+      found |= name.starts_with(word);
+    auto* definition = visible_callee(call);
+    bool own = definition && call->getBeginLoc().isValid() &&
+               definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
+    if (own && depth > 0) found |= has_barrier_within(definition->getBody(), depth - 1);
+    // What cannot be seen may wait: calls through pointers, unresolved names, methods such as block.sync().
+    else if (!call->getDirectCallee() || llvm::isa<clang::CXXMemberCallExpr>(call)) found = true;
     return !found;
   });
   return found;
 }
+
+}  // namespace
+
+bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kCallDepth); }
 
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function) {
   std::vector<const clang::ForStmt*> loops;

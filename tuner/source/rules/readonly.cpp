@@ -30,7 +30,7 @@ bool only_read(const KernelSource& source, const clang::Stmt* body, const clang:
 
 std::vector<Opportunity> find(const KernelSource& source, const KernelFacts& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || facts.pointers_overlap || !facts.known_memory) return {};
+  if (!kernel || facts.pointers_overlap) return {};
   bool through_cache = values.at("ldg") != 0;
   Opportunity found;
   found.place = "parameters of " + kernel->getNameAsString();
@@ -61,6 +61,6 @@ std::vector<Opportunity> find(const KernelSource& source, const KernelFacts& fac
 }  // namespace
 
 const Rule kReadonly = {"readonly", "mark pointers __restrict__; read never-written arrays through the read-only cache",
-                        "no two pointer parameters reach the same memory in any recorded launch", {{"ldg", {0, 1}}}, find};
+                        "no two pointer arguments were equal in any recorded launch", {{"ldg", {0, 1}}}, find};
 
 }  // namespace kernelift

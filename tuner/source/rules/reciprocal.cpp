@@ -21,7 +21,7 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   else if (power->EvaluateAsInt(value, source.context())) exponent = static_cast<int>(value.Val.getInt().getExtValue());
   else return false;
   if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power); literal && literal->getValueAsApproximateDouble() != exponent) return false;
-  return (exponent == 2 || exponent == 3) && named_variable(call->getArg(0));
+  return (exponent == 2 || exponent == 3) && is_invariant(call->getArg(0), {});
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
@@ -65,7 +65,9 @@ std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, co
         return edit.begin < range->end && edit.end > range->begin;
       });
       if (taken) return true;
-      std::string name = source.spelled(call->getArg(0)->IgnoreParenImpCasts());
+      auto* base = call->getArg(0)->IgnoreParenImpCasts();
+      std::string name = source.spelled(base);
+      if (!named_variable(base)) name = "(" + name + ")";
       opportunity.edits.push_back({range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });

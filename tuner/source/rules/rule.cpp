@@ -30,21 +30,16 @@ KernelFacts KernelFacts::of(const Mep& mep) {
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);
-    // Two pointer arguments into one captured region may overlap; which part of it each touches is not known.
-    std::vector<uint64_t> reached;
+    // Two pointers into one allocation are common (x, x + n) and harmless; the same pointer twice is not. What lies
+    // between the two is for verification to find out.
+    std::vector<uint64_t> addresses;
     for (size_t p = 0; p < mep.parameters.size() && p < instance.parameters.size(); ++p) {
       auto [offset, size] = instance.parameters[p];
       if (mep.parameters[p].pointee.empty() || size != 8 || offset + size > instance.arguments.size()) continue;
       uint64_t address = 0;
       for (size_t byte = 0; byte < size; ++byte) address |= uint64_t(instance.arguments[offset + byte]) << (8 * byte);
-      bool found = false;
-      for (auto& region : instance.regions) {
-        if (address < region.address || address >= region.address + region.size) continue;
-        found = true;
-        facts.pointers_overlap |= std::count(reached.begin(), reached.end(), region.address) > 0;
-        reached.push_back(region.address);
-      }
-      if (!found && address) facts.known_memory = false;
+      facts.pointers_overlap |= address && std::count(addresses.begin(), addresses.end(), address) > 0;
+      addresses.push_back(address);
     }
   }
   return facts;
@@ -72,7 +67,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {&kAccumulate,   &kReadonly,  &kUnroll,       &kCoarsen,   &kFloatLiterals,
-                                                 &kReciprocal,   &kHoist,     &kLaunchBounds, &kPadShared};
+                                                 &kDemote,       &kReciprocal, &kHoist,        &kLaunchBounds, &kPadShared};
   return rules;
 }
 

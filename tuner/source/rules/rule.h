@@ -23,8 +23,7 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 struct KernelFacts {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
-  bool pointers_overlap = false;              ///< Two pointer parameters reach the same memory in some instance.
-  bool known_memory = true;                   ///< The MEP says which parameter reaches what.
+  bool pointers_overlap = false;              ///< Two pointer arguments were equal in some recorded launch.
 
   static KernelFacts of(const Mep& mep);
 };
@@ -54,7 +53,7 @@ struct Rule {
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const KernelFacts& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal;
+extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote;
 const std::vector<const Rule*>& all_rules();
 const Rule* find_rule(std::string_view name);
 

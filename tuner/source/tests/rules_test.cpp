@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "core/base/file.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
@@ -106,6 +108,32 @@ TEST(Accumulate, WorksInTemplates) {
               HasSubstr("auto y_sum = y[0];"));
 }
 
+TEST(Accumulate, TakesEveryAccumulatorOfTheLoopAtOnce) {
+  std::string text = after("accumulate", "__global__ void k(float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    x[0] += i;\n    y[n] -= i;\n  }\n}\n");
+  EXPECT_THAT(text, HasSubstr("  float x_sum = x[0];\n  float y_sum = y[n];\n  for"));
+  EXPECT_THAT(text, HasSubstr("  }\n  x[0] = x_sum;\n  y[n] = y_sum;\n}\n"));
+}
+
+TEST(Accumulate, SeesThroughAnIndexThatAPureMethodComputes) {
+  EXPECT_THAT(after("accumulate", R"(struct Extent { int nx; __device__ int at(int x, int y) const { return y * nx + x; } };
+template <class T> __device__ T flow(const T *p, int i) { return p[i] * 2; }
+template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
+  for (int a = 0; a < 3; ++a) {
+    if (a == x) continue;
+    r[e.at(x, 1)] += flow(p, a);
+  }
+}
+)"), HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
+}
+
+TEST(Accumulate, LeavesAnIndexAloneThatReadsMemory) {
+  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int *at, int n) {\n  for (int i = 0; i < n; ++i)\n    y[at[0]] += i;\n}\n"), "");
+}
+
+TEST(Accumulate, LeavesALoopAloneThatWaitsInACalledFunction) {
+  EXPECT_EQ(after("accumulate", "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"), "");
+}
+
 TEST(Readonly, MarksEveryPointerRestrict) {
   EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}), HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
 }
@@ -147,6 +175,11 @@ TEST(Coarsen, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
 TEST(Coarsen, TurnsAGuardsReturnIntoContinue) {
   EXPECT_THAT(after("coarsen", "__global__ void k(float *y, int n) {\n  const int i = threadIdx.x + blockIdx.x * blockDim.x;\n  if (i >= n) return;\n  y[i] = 1;\n}\n", {{"turns", 2}}),
               HasSubstr("if (i >= n) continue;"));
+}
+
+TEST(Coarsen, KnowsAnIndexWhoseWidthIsAMacro) {
+  EXPECT_THAT(after("coarsen", "#define W 64\n__global__ void k(float *y, int n) {\n  int i = blockIdx.x * W + threadIdx.x;\n  if (i >= n) return;\n  y[i] = 1;\n}\n", {{"turns", 2}}),
+              HasSubstr("int i = (blockIdx.x * 2 + turn) * W + threadIdx.x;"));
 }
 
 TEST(Coarsen, RefusesKernelsWithBarriers) {
@@ -191,6 +224,19 @@ TEST(FloatLiterals, TakeTheFloatVersionOfAFunction) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = 2.0 * sqrt(y[1]);\n}\n"), HasSubstr("2.0f * sqrtf(y[1]);"));
 }
 
+TEST(FloatLiterals, CastAMacrosLiteralWhereItIsUsed) {
+  EXPECT_THAT(after("float_literals", "#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + EPS * EPS;\n}\n"),
+              HasSubstr("#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + (float)EPS * (float)EPS;"));
+}
+
+TEST(Demote, TurnsLocalDoublesIntoFloats) {
+  EXPECT_THAT(after("demote", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"), HasSubstr("const float a = y[1], b"));
+}
+
+TEST(Demote, LeavesKernelsOnDoubleDataAlone) {
+  EXPECT_EQ(after("demote", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
+}
+
 TEST(FloatLiterals, CoverCompoundAssignmentAndComparison) {
   std::string text = after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] *= 0.25;\n  if (y[0] > 1.5) y[1] = 2;\n}\n");
   EXPECT_THAT(text, HasSubstr("*= 0.25f;"));
@@ -226,6 +272,22 @@ TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
 TEST(Reciprocal, SpellsSmallPowersAsProducts) {
   EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));
+}
+
+TEST(KernelFacts, KnowEqualPointersButAllowNeighboursInOneAllocation) {
+  auto overlap = [](uint64_t a, uint64_t b) {
+    Mep mep;
+    mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}};
+    MepInstance instance;
+    instance.parameters = {{0, 8}, {8, 8}};
+    instance.arguments.resize(16);
+    std::memcpy(instance.arguments.data(), &a, 8), std::memcpy(instance.arguments.data() + 8, &b, 8);
+    mep.instances = {instance};
+    return KernelFacts::of(mep).pointers_overlap;
+  };
+  EXPECT_TRUE(overlap(0x1000, 0x1000));
+  EXPECT_FALSE(overlap(0x1000, 0x1400));
+  EXPECT_FALSE(overlap(0, 0));
 }
 
 TEST(Rules, LeaveMacrosAlone) {

@@ -1,0 +1,76 @@
+// Claims about putting the proposers together, and about the whole source tier in one tuning on a fake evaluator.
+#include "tuner/tiers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/compile/frontend.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tests/fakes/mep_folder.h"
+#include "tuner/tuner.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Tiers, AreReadAsAList) {
+  EXPECT_EQ(*parse_tiers("params,source,params"), (std::vector<std::string>{"params", "source"}));
+  for (auto* wrong : {"", "kernel", "params,,"}) {
+    auto tiers = parse_tiers(wrong);
+    ASSERT_FALSE(tiers.ok()) << wrong;
+    EXPECT_THAT(tiers.error().message, HasSubstr("source, params and compiler"));
+  }
+}
+
+TEST(Tiers, BringOnlyTheirOwnProposers) {
+  MepFolder mep;
+  TierOptions options;
+  options.tiers = {"compiler"};
+  auto proposers = *make_proposers(mep.mep, "", options);
+  for (auto& proposer : proposers) EXPECT_EQ(proposer->tier(), "compiler");
+  EXPECT_EQ(proposers.size(), 2u);
+}
+
+TEST(Tiers, RefuseAModelWithoutTheSourceTier) {
+  MepFolder mep;
+  TierOptions options;
+  options.tiers = {"params"};
+  options.llm = LlmOptions();
+  EXPECT_EQ(make_proposers(mep.mep, "", options).error().exit, Exit::Usage);
+}
+
+TEST(Tiers, RefuseAnUnknownStrategy) {
+  MepFolder mep;
+  TierOptions options;
+  options.strategy = "luck";
+  EXPECT_THAT(make_proposers(mep.mep, "", options).error().message, HasSubstr("no search strategy"));
+}
+
+TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
+  MepFolder mep;
+  std::string source = "#define B 64\n#define U 1\n__global__ void k(float* data, int n) {\n  for (int i = 0; i < n; ++i)\n    data[0] += data[0] * U;\n}\n";
+  ASSERT_TRUE(write_atomically(mep.folder.path() / "kernel.cu", source).ok());
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    auto block = candidate.values.find("B");
+    bool contracted = std::count(candidate.recipe.fast_math.begin(), candidate.recipe.fast_math.end(), "contract");
+    return fake_ok(1 + 0.5 * (candidate.source.find("data_sum") != std::string::npos) +
+                   0.3 * (block != candidate.values.end() && block->second == 256) + 0.2 * contracted);
+  });
+  auto folder = *TemporaryFolder::create("tiers");
+  RunMeta meta;
+  meta.mep_hash = *hash_mep(mep.folder.path(), mep.mep);
+  auto run = Run::create(folder.path() / "k-1.klrun", meta);
+  TierOptions options;
+  options.clang_arguments = {{"--no-such-option"}, frontend_arguments({})};
+  TuneOptions tuning;
+  tuning.evaluations = 250;
+  auto report = tune(mep.mep, mep.folder.path(), evaluator, *run, *make_proposers(mep.mep, source, options), tuning);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_NEAR(report->best_applicable->figures().speedup(), 1.8, 1e-9);
+  EXPECT_NEAR(report->best->figures().speedup(), 2.0, 1e-9);
+  for (auto* tier : {"source", "params", "compiler"}) EXPECT_GT(report->tiers[tier], 5u) << tier;
+}
+
+}  // namespace
+}  // namespace kernelift
