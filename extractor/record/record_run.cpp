@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <regex>
 
 #include "core/base/file.h"
@@ -18,6 +19,26 @@ struct ProcessRecording {
   fs::path folder;
   Capture capture;
   double kernel_us = 0;
+};
+
+volatile std::sig_atomic_t interrupts = 0;
+
+/// While the application runs, Ctrl-C is for it; we stay to keep what it recorded. A handler, not SIG_IGN: the application
+/// would inherit that.
+class OutliveInterrupt {
+ public:
+  OutliveInterrupt() {
+    interrupts = 0;
+    struct sigaction ours {};
+    ours.sa_handler = [](int) { interrupts = interrupts + 1; };
+    ours.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &ours, &before_);
+  }
+  ~OutliveInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  bool seen() const { return interrupts > 0; }
+
+ private:
+  struct sigaction before_ {};
 };
 
 double kernel_time(const CaptureInfo& info) {
@@ -108,7 +129,11 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
       return environment_error("cannot start " + program + ": no such program");
   }
   RecordOutcome outcome;
-  KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
+  {
+    OutliveInterrupt outlive;
+    KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
+    outcome.interrupted = outlive.seen() && !outcome.application.ok();
+  }
 
   auto recordings = read_recordings(fresh, outcome);
   if (!recordings.empty()) {

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
       if (mode == "overhead") continue;
       runtime.launch(begin, end, shift, fake::pack(data), {4, 1, 1}, 5e-6, [] {});
       if (mode == "crash" && i == 10) raise(SIGSEGV);
+      if (mode == "interrupted" && i == 10) kill(getppid(), SIGINT), raise(SIGINT);  // As a terminal would.
       if (mode == "killed" && i == 10) raise(SIGKILL);
     }
   };

@@ -127,6 +127,14 @@ TEST_F(RecordRunTest, KeepsWhatACrashedOrKilledApplicationHadFinished) {
   }
 }
 
+TEST_F(RecordRunTest, OutlivesCtrlCAndKeepsWhatWasRecorded) {
+  auto outcome = record_application(request({"interrupted"}));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->interrupted);
+  EXPECT_FALSE(outcome->folder.empty());
+  EXPECT_FALSE(record_application(request({"fail"}))->interrupted);
+}
+
 TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
   auto idle = record_application(request({"idle"}));
   ASSERT_TRUE(idle.ok());

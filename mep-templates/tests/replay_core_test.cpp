@@ -1,0 +1,81 @@
+// The comparison that a MEP carries: what must pass and what must not.
+#include "mep-templates/common/replay_core.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace kl_replay;
+
+template <class T>
+std::vector<unsigned char> bytes(std::initializer_list<T> values) {
+  std::vector<unsigned char> out(values.size() * sizeof(T));
+  std::memcpy(out.data(), values.begin(), out.size());
+  return out;
+}
+
+Difference floats(std::initializer_list<float> expected, std::initializer_list<float> got) {
+  return compare(bytes(expected), bytes(got), kFloat, default_tolerance(kFloat));
+}
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+
+TEST(ReplayCompare, AcceptsRoundingAndNothingMore) {
+  EXPECT_EQ(floats({1, 2, -3}, {1.000001f, 2, -3.000002f}).count, 0u);
+  EXPECT_EQ(floats({1, 2, -3}, {1.001f, 2, -3}).count, 1u);
+  EXPECT_EQ(floats({1, 2, -3}, {1, 2, 3}).index, 2u);
+}
+
+TEST(ReplayCompare, TreatsNanAgainstNumberAsMismatchInEitherOrder) {
+  EXPECT_EQ(floats({kNan, 1}, {kNan, 1}).count, 0u);
+  EXPECT_EQ(floats({kNan, 1}, {0, 1}).count, 1u);
+  EXPECT_EQ(floats({0, 1}, {kNan, 1}).count, 1u);
+}
+
+TEST(ReplayCompare, TellsInfinitiesApart) {
+  EXPECT_EQ(floats({kInf}, {kInf}).count, 0u);
+  EXPECT_EQ(floats({kInf}, {-kInf}).count, 1u);
+  EXPECT_EQ(floats({kInf}, {3e38f}).count, 1u);
+}
+
+TEST(ReplayCompare, TakesMinusZeroForZeroInFloatsOnly) {
+  EXPECT_EQ(floats({0.f, 5}, {-0.f, 5}).count, 0u);
+  EXPECT_EQ(compare(bytes({0.f}), bytes({-0.f}), kBytes, 0).count, 1u);
+}
+
+TEST(ReplayCompare, ForgivesLostDigitsOfCancellingSumsOnlyBelowTheBuffersSize) {
+  EXPECT_EQ(floats({1000, 1e-5f}, {1000, 3e-5f}).count, 0u);
+  EXPECT_EQ(floats({1, 1e-5f}, {1, 3e-5f}).count, 1u);
+}
+
+TEST(ReplayCompare, ComparesIntegersExactly) {
+  EXPECT_EQ(compare(bytes({1, 2, 3}), bytes({1, 2, 4}), kInt32, 0.5).count, 1u);
+}
+
+TEST(ReplayCompare, FallsBackToBytesForAnOddTail) {
+  auto expected = bytes({1.f, 2.f}), got = expected;
+  expected.push_back(1), got.push_back(2);
+  EXPECT_EQ(compare(expected, got, kFloat, 1e-5).count, 1u);
+}
+
+TEST(ReplayCompare, ReadsHalvesAndBfloats) {
+  EXPECT_EQ(half_value(0x3c00), 1.0);
+  EXPECT_EQ(half_value(0xc500), -5.0);
+  EXPECT_EQ(half_value(0x0001), std::ldexp(1.0, -24));
+  EXPECT_TRUE(std::isinf(half_value(0x7c00)));
+  EXPECT_EQ(bfloat_value(0x3fc0), 1.5);
+}
+
+TEST(ReplayChecksum, SeesEveryByteAndTheLength) {
+  std::vector<unsigned char> data(37, 5);
+  u64 sum = checksum(data);
+  for (size_t i = 0; i < data.size(); ++i) {
+    auto changed = data;
+    changed[i] ^= 1;
+    EXPECT_NE(checksum(changed), sum) << i;
+  }
+  data.push_back(0);
+  EXPECT_NE(checksum(data), sum);
+}
+
+}  // namespace
