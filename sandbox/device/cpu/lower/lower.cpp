@@ -61,6 +61,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   prepare(device, *machine);
   KERNELIFT_TRY(choose_modes(device, options.force_fibers));
   schedule_kernels(device);
+  bound_stacks(device);
   lower_services(*device.module);
   add_image_tables(device);
   give_host_attributes(*device.module, *machine);

@@ -8,4 +8,7 @@ namespace kernelift::cpu {
 /// lockstep or spins fit for fibers.
 Status choose_modes(DeviceModule& device, bool force_fibers);
 
+/// Sets stack_bytes of kernels that run on fibers (stacks.cpp); after their `run` is made.
+void bound_stacks(DeviceModule& device);
+
 }  // namespace kernelift::cpu

@@ -338,7 +338,10 @@ class Cutter {
   }
 
   void annotate(Region& region) {
-    region.parallel = !arrays_on_stack_;
+    // A call that is inlined later would hand its group to accesses of the callee's local arrays, which iterations share.
+    region.parallel = !arrays_on_stack_ && none_of(instructions(*region.function), [](Instruction& instruction) {
+      return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction) && instruction.mayReadOrWriteMemory();
+    });
     if (!region.parallel) return;
     region.group = MDNode::getDistinct(context_, {});
     for (Instruction& instruction : instructions(*region.function))

@@ -56,10 +56,12 @@ extern "C" __device__ void __kl_grid_sync();
 
 }  // namespace
 
-Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags) {
+namespace {
+
+Result<std::string> compile_device(const std::string& text, const std::vector<std::string>& flags) {
   KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-cpu-test"));
   const auto input = folder.path() / "test.cu", output = folder.path() / "test.bc";
-  KERNELIFT_TRY(write_atomically(input, kPrelude + source));
+  KERNELIFT_TRY(write_atomically(input, text));
   std::vector<std::string> line = {KERNELIFT_TEST_CLANG, "-x", "cuda", "--cuda-device-only", "-c", "-emit-llvm", "-nocudainc",
                                    "-nocudalib", "--cuda-gpu-arch=sm_90", "-Wno-unknown-cuda-version", "-O2", "-Xclang",
                                    "-disable-llvm-passes", "-gline-tables-only", "-std=c++17"};
@@ -70,8 +72,7 @@ Result<std::string> device_bitcode(const std::string& source, const std::vector<
   return read_text(output);
 }
 
-Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {
-  KERNELIFT_ASSIGN(const std::string bitcode, device_bitcode(source, flags));
+Result<LoweredImage> lower_bitcode(const std::string& bitcode, const LowerOptions& options) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   auto module = llvm::parseIR(llvm::MemoryBufferRef(bitcode, "test"), diagnostic, context);
@@ -79,16 +80,32 @@ Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& o
   return lower(std::move(module), options);
 }
 
+TestImage loaded(Result<LoweredImage> lowered) {
+  if (!lowered.ok()) throw std::runtime_error(lowered.error().message);
+  auto image = LoadedImage::load(lowered->elf, "test");
+  if (!image.ok()) throw std::runtime_error(image.error().message);
+  return {std::move(*lowered), std::move(*image)};
+}
+
+}  // namespace
+
+Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags) {
+  return compile_device(kPrelude + source, flags);
+}
+
+Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {
+  KERNELIFT_ASSIGN(const std::string bitcode, device_bitcode(source, flags));
+  return lower_bitcode(bitcode, options);
+}
+
+TestImage build_with_headers(const std::string& source) {
+  auto bitcode = compile_device("#include <cuda_runtime.h>\n" + source, {"-isystem", KERNELIFT_TEST_HEADERS, "-Xclang", "-target-sdk-version=12.9"});
+  if (!bitcode.ok()) throw std::runtime_error(bitcode.error().message);
+  return loaded(lower_bitcode(*bitcode, {}));
+}
+
 TestImage build(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {
-  auto lowered = lower_text(source, options, flags);
-  if (!lowered.ok()) {
-    throw std::runtime_error(lowered.error().message);
-  }
-  auto loaded = LoadedImage::load(lowered->elf, "test");
-  if (!loaded.ok()) {
-    throw std::runtime_error(loaded.error().message);
-  }
-  return {std::move(*lowered), std::move(*loaded)};
+  return loaded(lower_text(source, options, flags));
 }
 
 const kl_kernel& TestImage::kernel(const std::string& name) const {

@@ -35,6 +35,20 @@ __global__ void k(const int* in, int* out) {
   for (int i = 0; i < 64; ++i) ASSERT_EQ(out[i], in[(i + in[i] % 6) % 64] + in[i] * 5 % 400 * i) << i;
 }
 
+TEST(Loop, KeepsLocalArraysOfInlinedLateCalleesApart) {
+  TestImage image = build(R"(
+__device__ __noinline__ int pick(const int* in, int at) {
+  int local[16];
+  for (int i = 0; i < 16; ++i) local[i] = in[(at + i * 5) % 64];
+  return local[in[at] % 16] + local[at % 16];
+}
+__global__ void k(const int* in, int* out) { out[threadIdx.x] = pick(in, threadIdx.x); })");
+  std::vector<int> in(64), out(64);
+  for (int i = 0; i < 64; ++i) in[i] = i * 7 % 61;
+  ASSERT_TRUE(image.run("k", grid(1, 64), in.data(), out.data()).ok());
+  for (int i = 0; i < 64; ++i) ASSERT_EQ(out[i], in[(i + in[i] % 16 * 5) % 64] + in[(i + i % 16 * 5) % 64]) << i;
+}
+
 TEST(Parameters, ArePackedAsCudaPacksThem) {
   TestImage image = build(R"(
 struct Mixed { char c; double d; short s; };
