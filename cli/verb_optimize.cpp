@@ -51,8 +51,12 @@ class Loop {
 
   Result<Exit> run() {
     KERNELIFT_TRY(prepare());
-    KERNELIFT_TRY(read_profile());
-    for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) work_on(i);
+    KERNELIFT_TRY(look());
+    for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
+      work_on(i);
+      if (rows_[i].outcome != "kept" || interrupted_) continue;
+      if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
+    }
     print_table();
     if (interrupted_) return Exit::Interrupted;
     for (auto& row : rows_)
@@ -105,23 +109,27 @@ class Loop {
         return answer_is_no("the application's check fails before any patch (" + checked.describe() + "): " + options_.check +
                             "; mend that first, nothing was changed");
     }
-    KERNELIFT_TRY(scan());
     return done();
   }
 
-  Status scan() {
+  /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved, a
+  /// block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
+  /// before `finished` stay as they are.
+  Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
-    (void)index;
+    KERNELIFT_ASSIGN(Json recorded, required({"record"}, {"sh", "-c", options_.run}));
+    KERNELIFT_ASSIGN(std::vector<Row> rows, rows_of(recorded));
+    rows_.resize(finished);
+    for (auto& row : rows) {
+      bool known = false;
+      for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == row.kernel;
+      if (!known) rows_.push_back(row);
+    }
     return done();
   }
 
-  Status read_profile() {
-    KERNELIFT_ASSIGN(Json recorded, required({"record"}, {"sh", "-c", options_.run}));
-    return read_rows(recorded);
-  }
-
-  Status read_rows(const Json& recorded) {
-    auto rows = reading("record's answer", [&] {
+  static Result<std::vector<Row>> rows_of(const Json& recorded) {
+    return reading("record's answer", [&] {
       std::vector<Row> found;
       double run_us = recorded.at("run_seconds").get<double>() * 1e6;
       for (auto& kernel : recorded.at("kernels")) {
@@ -132,9 +140,6 @@ class Loop {
       }
       return found;
     });
-    if (!rows.ok()) return std::move(rows).error();
-    rows_ = *std::move(rows);
-    return done();
   }
 
   double seconds_left() const { return seconds_ - tuned_; }
@@ -153,9 +158,6 @@ class Loop {
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
     if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
     if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
-    // A patch that was kept moved lines: places are read afresh.
-    if (rescan_ && !scan().ok()) return end("skipped", "the patched application could not be scanned");
-    rescan_ = false;
     auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
@@ -195,7 +197,7 @@ class Loop {
       row.branch = report.value("branch", "");
     }
     if (interrupted_) row.outcome = "interrupted";
-    else if (applied.exit_code == 0) row.outcome = "kept", rescan_ = true;
+    else if (applied.exit_code == 0) row.outcome = "kept";
     else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = "rolled back";
     else row.outcome = "refused";
   }
@@ -232,7 +234,7 @@ class Loop {
   fs::path state_;
   double seconds_, tuned_ = 0;
   std::vector<Row> rows_;
-  bool rescan_ = false, interrupted_ = false;
+  bool interrupted_ = false;
 };
 
 Result<Exit> optimize(const Context& context, const Options& options) {
