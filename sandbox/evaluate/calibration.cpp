@@ -17,7 +17,8 @@ namespace {
 constexpr std::byte kPatterns[] = {std::byte{0xc5}, std::byte{0x3a}};
 constexpr size_t kMostRanges = 1 << 20;       // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
 constexpr uint64_t kBlock = 256;              // Grain of what is put back between timed launches.
-constexpr int kCalibrationRounds = 7;
+constexpr int kCalibrationRounds = 7, kSlowRounds = 3;
+constexpr double kSlowSeconds = 0.05;         // Kernels longer than this are not repeated more than needed.
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
 
@@ -177,7 +178,7 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
 
   quiet_(true);
   memory_->restore(instance, false);
-  TrialTimes times = trial.time(instance, kCalibrationRounds, batch_for(trial.last_seconds()));
+  TrialTimes times = trial.time(instance, trial.last_seconds() > kSlowSeconds ? kSlowRounds : kCalibrationRounds, batch_for(trial.last_seconds()));
   quiet_(false);
   if (times.failure) {
     report.pass = false, report.failure = "while timed: " + times.failure->detail;

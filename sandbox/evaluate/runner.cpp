@@ -23,7 +23,7 @@ std::string describe(const Comparison& comparison, uint64_t elements) {
 /// All rounds, or as many as fit in a few times the usual budget when a launch is long.
 int confirmation_rounds(const RaceRules& rules, double seconds) {
   constexpr double kPatience = 4;
-  constexpr int kFewest = 10;
+  constexpr int kFewest = 8;
   double pair = 2 * std::max(seconds, 1e-6);
   return std::clamp(static_cast<int>(kPatience * rules.most_seconds / pair), std::min(kFewest, rules.most_rounds), rules.most_rounds);
 }
@@ -139,7 +139,8 @@ bool Runner::race(Trial& trial, size_t instance, Race& race, Verdict& verdict) {
 bool Runner::run_trial(const TrialCode& candidate, bool swapped, bool confirm, Verdict& verdict) {
   auto started = Trial::start(mep_, *memory_, baseline_, &candidate, settings_.trial, swapped);
   auto fail = [&](const TrialFailure& failure) {
-    verdict.outcome = failure.outcome, verdict.stage = Stage::Load, verdict.detail = failure.detail;
+    verdict.outcome = failure.outcome, verdict.detail = failure.detail;
+    verdict.stage = failure.outcome == Outcome::OverResources ? Stage::Launch : Stage::Load;
     return false;
   };
   if (!started.ok()) return fail({Outcome::LaunchFailed, started.error().message});

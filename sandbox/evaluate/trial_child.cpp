@@ -148,11 +148,25 @@ class TrialChild {
       auto geometry = wanted.evaluate(instance.geometry, code.values);
       if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
       PreparedLaunch launch{kernel, *geometry, instance.arguments};
+      if (auto failure = over_limits(launch)) return failure;
       if (auto failure = append_scratch(launch, instance, side.scratch.back())) return failure;
       side.launches.back().push_back(std::move(launch));
     }
     side.variables.emplace_back();
     for (auto& variable : memory_.instances()[index].variables) side.variables.back().push_back({&variable, find_variable(*side.image, variable)});
+    return std::nullopt;
+  }
+
+  static std::optional<TrialFailure> over_limits(const PreparedLaunch& launch) {
+    cpu::DeviceLimits limits = cpu::device_limits();
+    auto over = [](const char* what, uint64_t used, uint64_t limit) {
+      return TrialFailure{Outcome::OverResources, std::string(what) + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
+    };
+    uint64_t threads = launch.geometry.block.count(), bound = launch.kernel->max_threads;
+    if (threads > limits.max_threads_per_block) return over("threads per block", threads, limits.max_threads_per_block);
+    if (bound > 0 && threads > bound) return over("threads per block under __launch_bounds__", threads, bound);
+    uint64_t shared = uint64_t(launch.geometry.shared_bytes) + launch.kernel->static_shared_bytes;
+    if (shared > limits.shared_per_block_optin) return over("bytes of shared memory per block", shared, limits.shared_per_block_optin);
     return std::nullopt;
   }
 

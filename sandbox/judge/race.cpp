@@ -10,7 +10,8 @@ namespace kernelift {
 int Race::next_rounds() const {
   if (stop_ != Stop::None) return 0;
   int taken = static_cast<int>(baseline_.size());
-  int goal = taken == 0 ? rules_.first_rounds : static_cast<int>(std::ceil(taken * rules_.growth));
+  int goal = taken < rules_.first_rounds ? rules_.first_rounds : static_cast<int>(std::ceil(taken * rules_.growth));
+  if (taken == 0) goal = std::min(rules_.glance_rounds, rules_.first_rounds);
   return std::max(1, std::min(goal, rules_.most_rounds) - taken);
 }
 
@@ -22,11 +23,14 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   double spent = std::accumulate(baseline_.begin(), baseline_.end(), 0.0) +
                  std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
   int taken = static_cast<int>(baseline_.size());
-  if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
+  bool hopeless = taken >= rules_.glance_rounds && taken < rules_.first_rounds;
+  for (int i = 0; i < taken && hopeless; ++i) hopeless = baseline_[i] < rules_.hopeless * candidate_[i];
+  if (hopeless) stop_ = Stop::CannotWin;
+  else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
            speedup_.relative_width() < rules_.settled_width)
     stop_ = Stop::Settled;
-  else if (taken >= rules_.most_rounds || spent >= rules_.most_seconds || pairs == 0) stop_ = Stop::Budget;
+  else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent >= rules_.most_seconds) || pairs == 0) stop_ = Stop::Budget;
 }
 
 double physics_floor(double fastest_write_seconds, unsigned cores) {

@@ -9,7 +9,9 @@
 namespace kernelift {
 
 struct RaceRules {
-  int first_rounds = 6;            ///< Pairs before the first look; fewer give no usable interval.
+  int glance_rounds = 2;           ///< Pairs after which a candidate that is hopelessly slower is given up.
+  double hopeless = 0.85;          ///< Speedup that no pair of the glance exceeds.
+  int first_rounds = 6;            ///< Pairs before the first real look; fewer give no usable interval.
   int most_rounds = 60;
   double growth = 1.6;             ///< Each further look needs so many times the pairs of the last.
   double smallest_gain = 1.01;     ///< What a win must exceed (kSmallestGain).

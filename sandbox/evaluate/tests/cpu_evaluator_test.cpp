@@ -181,7 +181,8 @@ TEST_F(CpuEvaluatorTest, LaunchesWithAGeometryOfItsOwn) {
   candidate.launches[0].grid[0] = *Expression::parse("gx");
   candidate.launches[0].block[0] = *Expression::parse("4096");
   Verdict verdict = evaluate(candidate);
-  EXPECT_TRUE(verdict.outcome == Outcome::OverResources || verdict.outcome == Outcome::LaunchFailed) << verdict.text();
+  EXPECT_EQ(verdict.outcome, Outcome::OverResources) << verdict.text();
+  EXPECT_NE(verdict.detail.find("4096, limit 1024"), std::string::npos) << verdict.detail;
   EXPECT_EQ(verdict.stage, Stage::Launch);
 }
 

@@ -21,10 +21,22 @@ Race run(double ratio, double sigma, unsigned seed = 1, RaceRules rules = {}) {
   return race;
 }
 
-TEST(Race, GivesUpOnASlowCandidateAtTheFirstLook) {
+TEST(Race, GivesUpOnAHopelessCandidateAtAGlance) {
   Race race = run(1.5, 0.02);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);
+  EXPECT_EQ(race.baseline().size(), 2u);
+}
+
+TEST(Race, GivesUpOnASlowerCandidateAtTheFirstLook) {
+  Race race = run(1.05, 0.005);
+  EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);
   EXPECT_EQ(race.baseline().size(), 6u);
+}
+
+TEST(Race, NeverCallsAGainOnAGlance) {
+  RaceRules rules;
+  rules.most_seconds = 1e-9;
+  EXPECT_GE(run(0.5, 0.01, 1, rules).baseline().size(), 6u);
 }
 
 TEST(Race, SettlesAClearWinnerEarly) {
