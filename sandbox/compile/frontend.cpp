@@ -135,6 +135,24 @@ std::string absolute_path(const FrontendOptions& options) {
   return path.lexically_normal().string();
 }
 
+/// With relocatable code a static that the host names too is renamed X__static__<cuid> (kernels: X__intern__<cuid>). clang
+/// decides so when it meets the host's use; device code that it emitted before still names X, which nothing defines. Joins
+/// the two.
+void join_renamed_statics(llvm::Module& module) {
+  std::vector<std::pair<llvm::GlobalValue*, llvm::GlobalValue*>> pairs;
+  for (llvm::GlobalValue& value : module.global_values())
+    for (const char* mark : {"__static__", "__intern__"}) {
+      size_t at = value.getName().find(mark);
+      if (at == llvm::StringRef::npos) continue;
+      llvm::GlobalValue* old = module.getNamedValue(value.getName().substr(0, at));
+      if (old && old->isDeclaration() && old->getType() == value.getType()) pairs.emplace_back(old, &value);
+    }
+  for (auto [old, value] : pairs) {
+    old->replaceAllUsesWith(value);
+    old->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
@@ -190,6 +208,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     WatchedEmission action(&context, options.observer);
     if (!compiler.ExecuteAction(action)) return false;
     result.module = action.takeModule();
+    if (result.module) join_renamed_statics(*result.module);
     return result.module != nullptr;
   });
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));

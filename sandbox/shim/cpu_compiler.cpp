@@ -93,7 +93,6 @@ Status run_host_jobs(const std::vector<std::string>& driver) {
 
 Status compile_device_source(const CompilerCommand& command, const SourceInput& input, const std::string& output) {
   KERNELIFT_ASSIGN(DeviceCode code, compile_device_code(command, input));
-  // Its warnings repeat the host pass's, but for those in device code only.
   KERNELIFT_ASSIGN(TemporaryFolder scratch, TemporaryFolder::create("kernelift-cc"));
   fs::path blob = scratch.path() / "device.blob";
   KERNELIFT_TRY(write_atomically(blob, std::string_view(code.blob.data(), code.blob.size())));

@@ -42,6 +42,12 @@ std::unique_ptr<Device> compile(const std::string& source, FrontendOptions optio
   return device;
 }
 
+template <class Change> FrontendOptions with(Change change) {
+  FrontendOptions options;
+  change(options);
+  return options;
+}
+
 /// One claim: this body compiles inside a kernel, verifies, and holds no inline PTX.
 void expect_compiles(const std::string& body, const std::string& before = "") {
   auto device = compile(before + "\n__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d, int n) {\n" + body + "\n}\n");
@@ -142,7 +148,7 @@ TEST(DeviceLanguage, TexturesAreRefusedByName) {
 }
 
 TEST(Frontend, DefinesWhatNvccDefinesInTheDevicePass) {
-  auto device = compile("#if __CUDA_ARCH__ != 800 || !defined(__NVCC__) || !defined(__CUDACC__) || __CUDACC_VER_MAJOR__ != 13\n#error wrong\n#endif\n", {.arch = "sm_80"});
+  auto device = compile("#if __CUDA_ARCH__ != 800 || !defined(__NVCC__) || !defined(__CUDACC__) || __CUDACC_VER_MAJOR__ != 13\n#error wrong\n#endif\n", with([](auto& o) { o.arch = "sm_80"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(Frontend, GivesUnoptimisedIrThatPassesMayOptimise) {
@@ -156,7 +162,7 @@ TEST(Frontend, GivesUnoptimisedIrThatPassesMayOptimise) {
 TEST(Frontend, ContractsMultiplyAddsUnlessTold) {
   const char* source = "__global__ void k(float* f) { f[0] = f[1] * f[2] + f[3]; }";
   EXPECT_THAT(compile(source)->ir(), HasSubstr("fmul contract"));
-  EXPECT_THAT(compile(source, {.flags = {"-ffp-contract=off"}})->ir(), Not(HasSubstr("fmul contract")));
+  EXPECT_THAT(compile(source, with([](auto& o) { o.flags = {"-ffp-contract=off"}; }))->ir(), Not(HasSubstr("fmul contract")));
 }
 TEST(Frontend, GivesTheSameIrWithPrecompiledHeaders) {
   FrontendOptions options;
@@ -167,13 +173,13 @@ TEST(Frontend, GivesTheSameIrWithPrecompiledHeaders) {
   EXPECT_EQ(first, third);
 }
 TEST(Frontend, ErrorsNameTheCallersFileAndLine) {
-  auto device = compile("\n__global__ void k(float* f) { f[0] = nothing; }", {.file_name = "src/app.cu"});
+  auto device = compile("\n__global__ void k(float* f) { f[0] = nothing; }", with([](auto& o) { o.file_name = "src/app.cu"; }));
   ASSERT_FALSE(device->module);
   EXPECT_THAT(device->error, HasSubstr("src/app.cu:2:"));
 }
 TEST(Frontend, CompilesHipThroughTheThinHeader) {
   auto device = compile("#include <hip/hip_runtime.h>\n__global__ void k(float* f) { f[hipThreadIdx_x] = __shfl_down(f[0], 1); }\n"
-                        "void go(float* f) { hipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, f); hipMalloc(&f, 4); }", {.language = "hip"});
+                        "void go(float* f) { hipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, f); hipMalloc(&f, 4); }", with([](auto& o) { o.language = "hip"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
@@ -190,7 +196,7 @@ TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
 TEST(Frontend, CompilesAgainstTheToolkitsHeaders) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   auto device = compile("#include <cub/cub.cuh>\n__global__ void k(float* f) { typedef cub::WarpReduce<float> R; __shared__ R::TempStorage t; f[0] = R(t).Sum(f[1]); }\n"
-                        "int host() { return max(1, 2) + min(1u, 2u); }", {.headers = HeaderSet::Toolkit, .flags = {"-std=c++17"}});
+                        "int host() { return max(1, 2) + min(1u, 2u); }", with([](auto& o) { o.headers = HeaderSet::Toolkit; o.flags = {"-std=c++17"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 

@@ -1,0 +1,179 @@
+// The shims as build systems use them: CMake, make-like command lines, relocatable code, response files, parallel builds.
+#include "sandbox/shim/shim.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/process.h"
+
+namespace kernelift::shim {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Shims : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TemporaryFolder::create("kernelift-shim-test");
+    ASSERT_TRUE(made.ok());
+    scratch_.emplace(std::move(*made));
+    config_ = {folder() / "toolkit", folder() / ".kernelift", "cpu"};
+    Status status = create_toolkit(config_, executable_folder() / "kernelift-shim");
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  fs::path folder() const { return scratch_->path(); }
+  void write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(write_atomically(folder() / name, std::string_view(text)).ok());
+  }
+  ProcessOutcome run(const std::string& line) {
+    ProcessOptions options;
+    options.folder = folder();
+    std::string root = config_.root.string();
+    options.environment = {{"PATH", root + "/bin:" + std::getenv("PATH")}, {"CUDACXX", root + "/bin/nvcc"}, {"CUDA_PATH", root},
+                           {"CUDA_HOME", root}, {"CUDAToolkit_ROOT", root}};
+    auto outcome = run_process({"/bin/sh", "-c", line}, options);
+    EXPECT_TRUE(outcome.ok());
+    return outcome.ok() ? *outcome : ProcessOutcome{};
+  }
+  void expect_ok(const std::string& line) {
+    ProcessOutcome outcome = run(line);
+    EXPECT_TRUE(outcome.ok()) << line << '\n' << outcome.out << outcome.err;
+  }
+  Json log() const {
+    auto json = read_json(config_.state / "compile_commands.json");
+    return json.ok() ? *json : Json::array();
+  }
+
+  std::optional<TemporaryFolder> scratch_;
+  ShimConfig config_;
+};
+
+constexpr const char* kProgram = R"(
+#include <cstdio>
+__constant__ int offset;
+__global__ void add(int* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = i + offset; }
+int main() {
+  int seven = 7, host[64], *device;
+  cudaMemcpyToSymbol(offset, &seven, sizeof seven);
+  cudaMalloc(&device, sizeof host);
+  add<<<2, 32>>>(device, 64);
+  cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; ++i) if (host[i] != i + 7) return 1;
+  std::puts(MESSAGE);
+  return 0;
+}
+)";
+
+TEST_F(Shims, MakeAProgramThatRuns) {
+  write("a.cu", kProgram);
+  expect_ok(R"(nvcc -O2 -arch=sm_80 '-DMESSAGE="all right"' a.cu -o a)");
+  EXPECT_EQ(run("./a").out, "all right\n");
+}
+
+TEST_F(Shims, ReadResponseFilesAndLogTheirMeaning) {
+  write("a.cu", kProgram);
+  write("flags.rsp", "-DMESSAGE=\\\"x\\\" -isystem=/nowhere");
+  expect_ok("nvcc --options-file flags.rsp -c a.cu -o a.o");
+  ASSERT_EQ(log().size(), 1u);
+  EXPECT_EQ(log()[0]["file"], "a.cu");
+  EXPECT_EQ(log()[0]["output"], "a.o");
+  EXPECT_EQ(log()[0]["directory"], fs::canonical(folder()).string());
+  EXPECT_EQ(log()[0]["arguments"], Json::parse(R"(["nvcc","-DMESSAGE=\"x\"","-isystem=/nowhere","-c","a.cu","-o","a.o"])"));
+}
+
+TEST_F(Shims, LogEveryCommandOfAParallelBuildOnce) {
+  constexpr int kSources = 8;
+  for (int i = 0; i < kSources; ++i) write("s" + std::to_string(i) + ".cpp", "int f" + std::to_string(i) + "() { return 0; }");
+  std::string all = "for i in 0 1 2 3 4 5 6 7; do nvcc -c s$i.cpp -o s$i.o & done; wait";
+  expect_ok(all);
+  expect_ok(all);  // A rebuild replaces its entries.
+  EXPECT_EQ(log().size(), size_t{kSources});
+}
+
+TEST_F(Shims, LinkRelocatableCodeThatTheHostCompilerLinksLater) {
+  write("main.cu", R"(
+extern __device__ int shared; __device__ int twice(int); static __device__ int mine = 5;
+__global__ void k(int* p) { p[0] = twice(shared) + mine; }
+int main() { int *d, h = 0, v = 10, w = 6; cudaMalloc(&d, 4); cudaMemcpyToSymbol(shared, &v, 4); cudaMemcpyToSymbol(mine, &w, 4);
+  k<<<1, 1>>>(d); cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); return h == 26 ? 0 : 1; }
+)");
+  write("other.cu", "__device__ int shared = 1; __device__ int twice(int a) { return 2 * a; }");
+  expect_ok("nvcc -dc main.cu -o main.o && nvcc -rdc=true -c other.cu -o other.o && ar rcs libother.a other.o");
+  expect_ok("nvcc main.o other.o -o by_nvcc && ./by_nvcc");
+  expect_ok("nvcc -dlink main.o -L. -lother -o link.o && g++ main.o link.o -L. -lother -L" + config_.root.string() + "/lib64 -lcudart_static -o by_host && ./by_host");
+}
+
+TEST_F(Shims, PassCMakesDetectionAndBuildItsProject) {
+  write("CMakeLists.txt", R"(
+cmake_minimum_required(VERSION 3.18)
+project(x LANGUAGES CXX CUDA)
+find_package(CUDAToolkit REQUIRED)
+add_executable(app app.cu host.cpp)
+set_target_properties(app PROPERTIES CUDA_ARCHITECTURES "80;90")
+target_compile_definitions(app PRIVATE MESSAGE="hello world")
+target_include_directories(app PRIVATE inc)
+target_link_libraries(app PRIVATE CUDA::cudart)
+)");
+  write("app.cu", kProgram);
+  write("host.cpp", "#include <cuda_runtime.h>\nint devices() { int n = 0; cudaGetDeviceCount(&n); return n; }\n");
+  expect_ok("cmake -S . -B build && cmake --build build");
+  EXPECT_EQ(run("build/app").out, "hello world\n");
+  EXPECT_EQ(log().size(), 1u) << "CMake's own trials are not the application's: " << log().dump(1);
+}
+
+TEST_F(Shims, TakePlainSourcesForHipUnderHipcc) {
+  write("a.cpp", R"(
+#include <hip/hip_runtime.h>
+__global__ void k(int* p) { p[hipThreadIdx_x] = hipBlockDim_x; }
+int main() { int *d, h[4]; if (hipMalloc(&d, 16) != hipSuccess) return 2; hipLaunchKernelGGL(k, dim3(1), dim3(4), 0, 0, d);
+  hipMemcpy(h, d, 16, hipMemcpyDeviceToHost); return h[3] == 4 ? 0 : 1; }
+)");
+  expect_ok("hipcc -O2 --offload-arch=gfx90a a.cpp -o a && ./a");
+}
+
+TEST_F(Shims, ReportErrorsAsCompilersDo) {
+  write("bad.cu", "\n__global__ void k() { undeclared(); }\n");
+  ProcessOutcome outcome = run("nvcc -c bad.cu -o bad.o");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("bad.cu:2:"));
+  EXPECT_THAT(run("nvcc -c gone.cu").err, HasSubstr("gone.cu"));
+  EXPECT_THAT(run("nvcc -ptx bad.cu").err, HasSubstr("-ptx"));
+  EXPECT_THAT(run("nvcc --no-such-flag -c bad.cu").err, HasSubstr("--no-such-flag"));
+}
+
+TEST_F(Shims, RefuseManagedVariablesByNameAndPlace) {
+  write("m.cu", "\n\n__managed__ int total;\n__global__ void k() { total = 1; }\n");
+  ProcessOutcome outcome = run("nvcc -c m.cu -o m.o");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("m.cu:3: error: the __managed__ variable total"));
+}
+
+TEST_F(Shims, PreprocessAndWriteDependencies) {
+  write("inc.h", "#define INSIDE 41\n");
+  write("a.cu", "#include \"inc.h\"\nint x = INSIDE;\n");
+  EXPECT_THAT(run("nvcc -E a.cu").out, HasSubstr("int x = 41;"));
+  EXPECT_THAT(run("nvcc -M a.cu").out, HasSubstr("inc.h"));
+  expect_ok("nvcc -MD -MT target.o -MF a.d -c a.cu -o a.o");
+  auto dependencies = read_text(folder() / "a.d");
+  ASSERT_TRUE(dependencies.ok());
+  EXPECT_THAT(*dependencies, HasSubstr("target.o:"));
+  EXPECT_THAT(*dependencies, HasSubstr("inc.h"));
+}
+
+TEST_F(Shims, OnlyLogForOtherDevices) {
+  config_.device = "log";
+  ASSERT_TRUE(create_toolkit(config_, executable_folder() / "kernelift-shim").ok());
+  fs::create_directories(folder() / "real");
+  write("real/nvcc", "#!/bin/sh\necho real \"$@\"\n");
+  fs::permissions(folder() / "real/nvcc", fs::perms::owner_all);
+  EXPECT_EQ(run("PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n");
+  EXPECT_EQ(log().size(), 1u);
+}
+
+}  // namespace
+}  // namespace kernelift::shim
