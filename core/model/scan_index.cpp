@@ -1,5 +1,6 @@
-// scan.json and back. Reading trusts nothing: a missing key, a wrong type or a newer version is an Error that names the file.
-// find() is how a user's word becomes a kernel: an id first, then an exact key or name, then whatever key_matches() accepts.
+// scan.json and back. Reading trusts nothing: a missing key, a wrong type or a newer version is an Error that names the
+// file. find() is how a user's word becomes a kernel: an id first, then an exact key or name, then whatever
+// key_matches() accepts.
 #include "core/model/scan_index.h"
 
 #include "core/base/json.h"
@@ -14,7 +15,11 @@ constexpr int kOldestReader = 1;
 using Words = std::vector<std::string>;
 
 Json to_json(const SourceRange& range) {
-  return {{"file", range.file}, {"begin", range.begin}, {"end", range.end}, {"line", range.line}, {"end_line", range.end_line}};
+  return {{"file", range.file},
+          {"begin", range.begin},
+          {"end", range.end},
+          {"line", range.line},
+          {"end_line", range.end_line}};
 }
 SourceRange range_from(const Json& from) {
   return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
@@ -23,7 +28,10 @@ SourceRange range_from(const Json& from) {
 Json to_json(const ScannedKernel& kernel) {
   Json parameters = Json::array();
   for (auto& one : kernel.parameters)
-    parameters.push_back({{"name", one.name}, {"type", one.type}, {"pointee", one.pointee}, {"pointee_const", one.pointee_const},
+    parameters.push_back({{"name", one.name},
+                          {"type", one.type},
+                          {"pointee", one.pointee},
+                          {"pointee_const", one.pointee_const},
                           {"scalar", one.scalar}});
   return {{"id", kernel.id},
           {"key", kernel.key},
@@ -44,7 +52,8 @@ ScannedKernel kernel_from(const Json& from) {
   kernel.mangled = from.at("mangled"), kernel.tu = from.at("tu");
   kernel.definition = range_from(from.at("definition"));
   for (auto& one : from.at("parameters"))
-    kernel.parameters.push_back({one.at("name"), one.at("type"), one.at("pointee"), one.at("pointee_const"), one.at("scalar")});
+    kernel.parameters.push_back(
+        {one.at("name"), one.at("type"), one.at("pointee"), one.at("pointee_const"), one.at("scalar")});
   kernel.is_template = from.at("is_template"), kernel.through_macro = from.at("through_macro");
   kernel.max_threads = from.at("max_threads"), kernel.min_blocks = from.at("min_blocks");
   kernel.uses = from.at("uses").get<Words>();
@@ -70,28 +79,33 @@ LaunchSite launch_from(const Json& from) {
   site.range = range_from(from.at("range")), site.grid_range = range_from(from.at("grid_range"));
   site.block_range = range_from(from.at("block_range")), site.shared_range = range_from(from.at("shared_range"));
   site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
-  for (int axis = 0; axis < 3; ++axis) site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
+  for (int axis = 0; axis < 3; ++axis)
+    site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
   site.argument_text = from.at("argument_text").get<Words>();
   site.through_macro = from.at("through_macro");
   return site;
 }
 
 Json to_json(const Knob& knob) {
-  return {{"name", knob.name},           {"value", knob.value},         {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro},   {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
+  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
           {"kernels", knob.kernels}};
 }
 Knob knob_from(const Json& from) {
-  return {from.at("name"),      from.at("value"),     range_from(from.at("value_range")),
-          from.at("is_macro"),  from.at("in_kernel"), from.at("in_geometry"),
-          from.at("kernels").get<Words>()};
+  return {from.at("name"),      from.at("value"),       range_from(from.at("value_range")), from.at("is_macro"),
+          from.at("in_kernel"), from.at("in_geometry"), from.at("kernels").get<Words>()};
 }
 
 Json to_json(const ScannedUnit& unit) {
-  return {{"file", unit.file}, {"folder", unit.folder}, {"command", unit.command}, {"problems", unit.problems}, {"headers", unit.headers}};
+  return {{"file", unit.file},
+          {"folder", unit.folder},
+          {"command", unit.command},
+          {"problems", unit.problems},
+          {"headers", unit.headers}};
 }
 ScannedUnit unit_from(const Json& from) {
-  return {from.at("file"), from.at("folder"), from.at("command").get<Words>(), from.at("problems").get<Words>(), from.at("headers")};
+  return {from.at("file"), from.at("folder"), from.at("command").get<Words>(), from.at("problems").get<Words>(),
+          from.at("headers")};
 }
 
 template <class T>
@@ -138,10 +152,8 @@ std::vector<const ScannedKernel*> ScanIndex::find(const std::string& word) const
   std::vector<const ScannedKernel*> exact, partial;
   for (auto& kernel : kernels) {
     if (kernel.id == word) return {&kernel};
-    if (kernel.key == word || kernel.name == word || kernel.mangled == word)
-      exact.push_back(&kernel);
-    else if (key_matches(kernel.key, word) || key_matches(kernel.name, word))
-      partial.push_back(&kernel);
+    if (kernel.key == word || kernel.name == word || kernel.mangled == word) exact.push_back(&kernel);
+    else if (key_matches(kernel.key, word) || key_matches(kernel.name, word)) partial.push_back(&kernel);
   }
   return exact.empty() ? partial : exact;
 }

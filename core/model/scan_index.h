@@ -37,7 +37,7 @@ struct ScannedKernel {
   SourceRange definition;           ///< From the first token (template<…> included) to the closing brace.
   std::vector<ScannedParameter> parameters;
   bool is_template = false;
-  bool through_macro = false;       ///< A macro writes the definition: `definition` is the macro's use, and text in it is not C++.
+  bool through_macro = false;       ///< A macro writes the definition; `definition` is the use of the macro.
   int max_threads = 0, min_blocks = 0;  ///< __launch_bounds__, 0 if absent.
   std::vector<std::string> uses;    ///< Features: "shared", "dynamic-shared", "atomics", "shuffle", "cooperative-groups"…
 };

@@ -12,7 +12,8 @@ ScanIndex sample() {
   index.root = "/app", index.language = "hip";
   index.units.push_back({"/app/a.cu", "/app/build", {"nvcc", "-c", "../a.cu"}, {"a.cu:3: lost"}, "toolkit"});
   ScannedKernel kernel;
-  kernel.id = "0a1b2c3d", kernel.key = "app::k(float*)", kernel.name = "app::k", kernel.mangled = "_ZN3app1kEPf", kernel.tu = "/app/a.cu";
+  kernel.id = "0a1b2c3d", kernel.key = "app::k(float*)", kernel.name = "app::k", kernel.mangled = "_ZN3app1kEPf",
+  kernel.tu = "/app/a.cu";
   kernel.definition = {"/app/a.cu", 10, 90, 2, 6};
   kernel.parameters.push_back({"x", "float *", "float", true, ""});
   kernel.is_template = kernel.through_macro = true;
@@ -23,7 +24,8 @@ ScanIndex sample() {
   index.kernels.push_back(kernel);
   LaunchSite site;
   site.kernels = {"0a1b2c3d"}, site.range = {"/app/a.cu", 100, 120, 8, 8}, site.enclosing = "run";
-  site.grid[0] = "n / BLOCK", site.block[0] = "BLOCK", site.shared = "0", site.argument_text = {"x"}, site.through_macro = true;
+  site.grid[0] = "n / BLOCK", site.block[0] = "BLOCK", site.shared = "0", site.argument_text = {"x"},
+  site.through_macro = true;
   index.launches.push_back(site);
   index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});
   return index;

@@ -74,11 +74,10 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
     auto* base = member ? llvm::dyn_cast<DeclRefExpr>(member->getBase()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = base ? llvm::dyn_cast<VarDecl>(base->getDecl()) : nullptr;
     int axis = variable && is_dim3(variable->getType()) && member->getMemberDecl()->getIdentifier()
-                   ? axis_of(member->getMemberDecl()->getName()) : -1;
-    if (axis >= 0 && op->getOpcode() == BO_Assign)
-      members[variable->getCanonicalDecl()][axis].push_back(op->getRHS());
-    else
-      change(op->getLHS());
+                   ? axis_of(member->getMemberDecl()->getName())
+                   : -1;
+    if (axis >= 0 && op->getOpcode() == BO_Assign) members[variable->getCanonicalDecl()][axis].push_back(op->getRHS());
+    else change(op->getLHS());
     return true;
   }
   bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
@@ -145,7 +144,8 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
     return true;
   }
   if (auto* construct = llvm::dyn_cast<CXXConstructExpr>(e)) {
-    if (construct->getNumArgs() == 1 && is_dim3(construct->getArg(0)->getType())) return read_dim3(construct->getArg(0), use, depth + 1);
+    if (construct->getNumArgs() == 1 && is_dim3(construct->getArg(0)->getType()))
+      return read_dim3(construct->getArg(0), use, depth + 1);
     if (!is_dim3(construct->getType())) return false;
     for (unsigned i = 0; i < 3; ++i) {
       bool defaulted = i >= construct->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(construct->getArg(i));
@@ -155,7 +155,8 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   }
   auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
   auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-  if (!variable || !is_dim3(variable->getType()) || assignments_->changed.count(variable->getCanonicalDecl())) return false;
+  if (!variable || !is_dim3(variable->getType()) || assignments_->changed.count(variable->getCanonicalDecl()))
+    return false;
   bool known = variable->getInit() && read_dim3(variable->getInit(), use, depth + 1);
   auto members = assignments_->members.find(variable->getCanonicalDecl());
   if (members == assignments_->members.end()) return known;
@@ -197,22 +198,27 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
   if (llvm::isa<IntegerLiteral>(e)) return literal_name(e, use);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
     if (op->isAssignmentOp() || op->getOpcode() == BO_Comma || !op->getType()->isIntegralOrEnumerationType()) return "";
-    std::string left = read(op->getLHS(), use, substitution, depth + 1), right = read(op->getRHS(), use, substitution, depth + 1);
+    std::string left = read(op->getLHS(), use, substitution, depth + 1),
+                right = read(op->getRHS(), use, substitution, depth + 1);
     if (left.empty() || right.empty()) return "";
     return "((" + left + ") " + op->getOpcodeStr().str() + " (" + right + "))";
   }
   if (auto* op = llvm::dyn_cast<UnaryOperator>(e)) {
-    if (op->getOpcode() != UO_Minus && op->getOpcode() != UO_Plus && op->getOpcode() != UO_LNot && op->getOpcode() != UO_Not) return "";
+    if (op->getOpcode() != UO_Minus && op->getOpcode() != UO_Plus && op->getOpcode() != UO_LNot &&
+        op->getOpcode() != UO_Not)
+      return "";
     std::string operand = read(op->getSubExpr(), use, substitution, depth + 1);
     return operand.empty() ? "" : "(" + UnaryOperator::getOpcodeStr(op->getOpcode()).str() + "(" + operand + "))";
   }
   if (auto* op = llvm::dyn_cast<ConditionalOperator>(e)) {
-    std::string condition = read(op->getCond(), use, substitution, depth + 1), then = read(op->getTrueExpr(), use, substitution, depth + 1),
+    std::string condition = read(op->getCond(), use, substitution, depth + 1),
+                then = read(op->getTrueExpr(), use, substitution, depth + 1),
                 otherwise = read(op->getFalseExpr(), use, substitution, depth + 1);
     if (condition.empty() || then.empty() || otherwise.empty()) return "";
     return "((" + condition + ") ? (" + then + ") : (" + otherwise + "))";
   }
-  if (auto* construct = llvm::dyn_cast<InitListExpr>(e); construct && construct->getNumInits() == 1 && !construct->getType()->isRecordType())
+  if (auto* construct = llvm::dyn_cast<InitListExpr>(e);
+      construct && construct->getNumInits() == 1 && !construct->getType()->isRecordType())
     return read(construct->getInit(0), use, substitution, depth + 1);
   if (llvm::isa<UnaryExprOrTypeTraitExpr>(e)) {
     auto value = e->isValueDependent() ? std::nullopt : e->getIntegerConstantExpr(unit_.context);
@@ -224,9 +230,12 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
       use.enumerators.insert(constant);
       return constant->getQualifiedNameAsString();
     }
-    if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl())) return parameter->getNameAsString();
+    if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl()))
+      return parameter->getNameAsString();
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    return variable && variable->getType()->isIntegralOrEnumerationType() ? read_variable(variable, use, substitution, depth) : "";
+    return variable && variable->getType()->isIntegralOrEnumerationType()
+               ? read_variable(variable, use, substitution, depth)
+               : "";
   }
   if (auto* member = llvm::dyn_cast<MemberExpr>(e)) {
     if (!member->getType()->isIntegralOrEnumerationType() || !member->getMemberDecl()->getIdentifier()) return "";
@@ -248,11 +257,12 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
   return read_call(e, use, substitution, depth);
 }
 
-std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth) {
+std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& use, const Substitution& substitution,
+                                          int depth) {
   const VarDecl* initialised = nullptr;
   const Expr* init = variable->getAnyInitializer(initialised);
-  bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) && !init->isValueDependent() &&
-                  init->getIntegerConstantExpr(unit_.context).has_value();
+  bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) &&
+                  !init->isValueDependent() && init->getIntegerConstantExpr(unit_.context).has_value();
   if (constant) {
     // Named when its own value is spelled by a literal; a constant made of others is followed to them.
     std::string value = read(init, use, {}, depth + 1);
@@ -270,7 +280,8 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
 
 std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
   // (int)ceil((float)n / block): the integer is ceil_div(n, block).
-  if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType()) e = bare(cast->getSubExpr());
+  if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
+    e = bare(cast->getSubExpr());
   auto* call = llvm::dyn_cast<CallExpr>(e);
   auto* callee = call ? call->getDirectCallee() : nullptr;
   if (!callee || !callee->getIdentifier()) return "";
@@ -294,7 +305,9 @@ std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Sub
   if ((name == "min" || name == "max") && texts.size() == 2) return name.str() + "(" + texts[0] + ", " + texts[1] + ")";
   // A helper of one return statement is read in its caller's terms.
   const FunctionDecl* definition = nullptr;
-  if (!callee->isDefined(definition) || definition->getNumParams() != texts.size() || llvm::isa<CXXMethodDecl>(definition)) return "";
+  if (!callee->isDefined(definition) || definition->getNumParams() != texts.size() ||
+      llvm::isa<CXXMethodDecl>(definition))
+    return "";
   auto* body = llvm::dyn_cast_or_null<CompoundStmt>(definition->getBody());
   if (!body || body->size() != 1) return "";
   auto* answer = llvm::dyn_cast<ReturnStmt>(body->body_front());

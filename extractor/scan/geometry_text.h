@@ -1,6 +1,7 @@
 // Launch geometry as an expression a tuner can turn (DESIGN D10). The arguments of a launch are followed through local
 // dim3 and integer variables, small helper functions and macros, back to text over constants, parameters and variables:
-//     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block "BLOCK"
+//     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block
+//     "BLOCK"
 // What cannot be followed honestly (a variable assigned twice, an unknown call) is empty text, never a guess.
 #pragma once
 #include <map>
@@ -19,8 +20,8 @@ class Stmt;
 namespace kernelift {
 
 struct GeometryUse {
-  std::string text[3];                                 ///< Empty where it is not an integer expression.
-  std::set<const clang::MacroInfo*> macros;            ///< Named in the text or expanded on the way.
+  std::string text[3];                       ///< Empty where it is not an integer expression.
+  std::set<const clang::MacroInfo*> macros;  ///< Named in the text or expanded on the way.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 };
@@ -39,7 +40,8 @@ class GeometryReader {
   using Substitution = std::map<const clang::Decl*, std::string>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
   std::string read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth);
+  std::string read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution,
+                            int depth);
   std::string read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
   std::string literal_name(const clang::Expr* literal, GeometryUse& use) const;
 

@@ -1,5 +1,5 @@
-// Only the application's own file-scope declarations are walked, instances included: the toolkit's headers hold a hundred
-// times as much and no kernel of the user's.
+// Only the application's own file-scope declarations are walked, instances included: the toolkit's headers hold a
+// hundred times as much and no kernel of the user's.
 #include "extractor/scan/kernel_finder.h"
 
 #include <set>
@@ -57,7 +57,8 @@ class KernelVisitor : public RecursiveASTVisitor<KernelVisitor> {
   bool VisitFunctionDecl(FunctionDecl* function) {
     if (!function->hasAttr<CUDAGlobalAttr>() || function->isTemplated()) return true;
     const FunctionDecl* definition = nullptr;
-    if (!function->isDefined(definition) || !definition || !seen_.insert(definition->getCanonicalDecl()).second) return true;
+    if (!function->isDefined(definition) || !definition || !seen_.insert(definition->getCanonicalDecl()).second)
+      return true;
     auto* pattern = definition->getTemplateInstantiationPattern();
     int index = items_.of(pattern ? pattern : definition);
     if (index >= 0) found.push_back({describe_kernel(definition, items_[index], pattern != nullptr), definition});
@@ -116,7 +117,8 @@ class FeatureVisitor : public RecursiveASTVisitor<FeatureVisitor> {
   }
   bool VisitCallExpr(CallExpr* call) {
     auto* callee = call->getCallee()->IgnoreParenImpCasts();
-    if (!call->getDirectCallee() && !call->isTypeDependent() && callee->getType()->isPointerType()) features_.insert("function-pointers");
+    if (!call->getDirectCallee() && !call->isTypeDependent() && callee->getType()->isPointerType())
+      features_.insert("function-pointers");
     return true;
   }
   bool VisitMemberExpr(MemberExpr* member) {
@@ -148,16 +150,37 @@ class FeatureVisitor : public RecursiveASTVisitor<FeatureVisitor> {
     if (name == "cub" || name == "thrust") features_.insert(name.str());
   }
   void note_function(llvm::StringRef name) {
-    struct Row { const char* prefix; const char* feature; };
-    static constexpr Row kRows[] = {{"__syncthreads", "barrier"},   {"__syncwarp", "warp-sync"},   {"__shfl", "shuffle"},
-                                    {"__any", "vote"},              {"__all", "vote"},             {"__ballot", "vote"},
-                                    {"__activemask", "vote"},       {"__match_", "vote"},          {"__reduce_", "warp-reduce"},
-                                    {"atomic", "atomics"},          {"__threadfence", "fences"},   {"__ldg", "cache-hints"},
-                                    {"__ldc", "cache-hints"},       {"__stc", "cache-hints"},      {"tex1D", "textures"},
-                                    {"tex2D", "textures"},          {"tex3D", "textures"},         {"surf", "surfaces"},
-                                    {"printf", "printf"},           {"vprintf", "printf"},         {"__assertfail", "assert"},
-                                    {"__assert_fail", "assert"},    {"__trap", "trap"},            {"clock", "clock"},
-                                    {"malloc", "device-heap"},      {"curand", "curand"},          {"__nanosleep", "sleep"}};
+    struct Row {
+      const char* prefix;
+      const char* feature;
+    };
+    static constexpr Row kRows[] = {{"__syncthreads", "barrier"},
+                                    {"__syncwarp", "warp-sync"},
+                                    {"__shfl", "shuffle"},
+                                    {"__any", "vote"},
+                                    {"__all", "vote"},
+                                    {"__ballot", "vote"},
+                                    {"__activemask", "vote"},
+                                    {"__match_", "vote"},
+                                    {"__reduce_", "warp-reduce"},
+                                    {"atomic", "atomics"},
+                                    {"__threadfence", "fences"},
+                                    {"__ldg", "cache-hints"},
+                                    {"__ldc", "cache-hints"},
+                                    {"__stc", "cache-hints"},
+                                    {"tex1D", "textures"},
+                                    {"tex2D", "textures"},
+                                    {"tex3D", "textures"},
+                                    {"surf", "surfaces"},
+                                    {"printf", "printf"},
+                                    {"vprintf", "printf"},
+                                    {"__assertfail", "assert"},
+                                    {"__assert_fail", "assert"},
+                                    {"__trap", "trap"},
+                                    {"clock", "clock"},
+                                    {"malloc", "device-heap"},
+                                    {"curand", "curand"},
+                                    {"__nanosleep", "sleep"}};
     for (auto& row : kRows)
       if (name.starts_with(row.prefix)) features_.insert(row.feature);
   }
@@ -196,14 +219,15 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
     for (auto& argument : arguments->asArray())
       if (argument.getKind() == TemplateArgument::Pack)
         flat.insert(flat.end(), argument.pack_begin(), argument.pack_end());
-      else
-        flat.push_back(argument);
+      else flat.push_back(argument);
     printTemplateArgumentList(stream, flat, policy);
   }
   return name;
 }
 
-std::string spelled_type(const ParsedUnit& unit, QualType type) { return type.getCanonicalType().getAsString(policy_of(unit)); }
+std::string spelled_type(const ParsedUnit& unit, QualType type) {
+  return type.getCanonicalType().getAsString(policy_of(unit));
+}
 
 std::vector<std::string> features(const ParsedUnit& unit, const FunctionDecl* kernel, const Closure& closure) {
   std::set<std::string> found;

@@ -14,7 +14,7 @@ namespace kernelift {
 
 struct FoundKernel {
   ScannedKernel kernel;
-  const clang::FunctionDecl* function = nullptr;   ///< As compiled: an instance for a template.
+  const clang::FunctionDecl* function = nullptr;  ///< As compiled: an instance for a template.
 };
 
 std::vector<FoundKernel> find_kernels(const ParsedUnit& unit, const SourceItems& items);

@@ -59,11 +59,13 @@ class KnobTable {
     if (!fixed || !variable->getType()->isIntegerType() || variable->getType()->isBooleanType()) return;
     const Expr* init = variable->getAnyInitializer();
     if (!init || variable->hasAttr<CUDASharedAttr>()) return;
-    literal(variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString(), init, kernel, geometry);
+    literal(variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString(), init,
+            kernel, geometry);
   }
 
   void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
-    if (constant->getInitExpr()) literal(constant->getQualifiedNameAsString(), constant->getInitExpr(), kernel, geometry);
+    if (constant->getInitExpr())
+      literal(constant->getQualifiedNameAsString(), constant->getInitExpr(), kernel, geometry);
   }
 
   std::vector<Knob> take() {
@@ -82,7 +84,8 @@ class KnobTable {
   void literal(const std::string& name, const Expr* init, const std::string& kernel, bool geometry) {
     init = init->IgnoreParenImpCasts();
     if (auto* constant = llvm::dyn_cast<ConstantExpr>(init)) init = constant->getSubExpr()->IgnoreParenImpCasts();
-    if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1) init = list->getInit(0)->IgnoreParenImpCasts();
+    if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1)
+      init = list->getInit(0)->IgnoreParenImpCasts();
     auto* number = llvm::dyn_cast<IntegerLiteral>(init);
     if (!number || number->getBeginLoc().isMacroID() || !unit_.is_user(number->getBeginLoc())) return;
     auto extent = unit_.extent(number->getSourceRange());
@@ -96,7 +99,8 @@ class KnobTable {
     auto key = std::tuple(knob.value_range.file, knob.value_range.begin, knob.name);
     auto& entry = knobs_.try_emplace(key, std::move(knob)).first->second;
     (geometry ? entry.in_geometry : entry.in_kernel) = true;
-    if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end()) entry.kernels.push_back(kernel);
+    if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end())
+      entry.kernels.push_back(kernel);
   }
 
   const ParsedUnit& unit_;
@@ -106,8 +110,8 @@ class KnobTable {
 
 }  // namespace
 
-std::vector<Knob> find_knobs(const ParsedUnit& unit, const std::vector<FoundKernel>& kernels, const std::vector<KernelClosure>& closures,
-                             const std::vector<FoundLaunch>& launches,
+std::vector<Knob> find_knobs(const ParsedUnit& unit, const std::vector<FoundKernel>& kernels,
+                             const std::vector<KernelClosure>& closures, const std::vector<FoundLaunch>& launches,
                              const std::function<std::string(const FunctionDecl*)>& label) {
   KnobTable table(unit);
   for (auto& [index, closure] : closures) {

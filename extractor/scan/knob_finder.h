@@ -1,6 +1,6 @@
-// Knobs: the named integer constants (macros, const and constexpr variables, enumerators) that feed a kernel, its launch
-// geometry, or both. They are what the user already meant to be turned (DESIGN D10). Only constants whose value is one
-// literal count: turning a derived one would break what it is derived from.
+// Knobs: the named integer constants (macros, const and constexpr variables, enumerators) that feed a kernel, its
+// launch geometry, or both. They are what the user already meant to be turned (DESIGN D10). Only constants whose value
+// is one literal count: turning a derived one would break what it is derived from.
 #pragma once
 #include <vector>
 
@@ -10,13 +10,13 @@
 namespace kernelift {
 
 struct KernelClosure {
-  size_t kernel = 0;            ///< Index into the found kernels.
+  size_t kernel = 0;  ///< Index into the found kernels.
   Closure closure;
 };
 
 /// `Knob::kernels` holds `label(function)` of each kernel fed.
-std::vector<Knob> find_knobs(const ParsedUnit& unit, const std::vector<FoundKernel>& kernels, const std::vector<KernelClosure>& closures,
-                             const std::vector<FoundLaunch>& launches,
+std::vector<Knob> find_knobs(const ParsedUnit& unit, const std::vector<FoundKernel>& kernels,
+                             const std::vector<KernelClosure>& closures, const std::vector<FoundLaunch>& launches,
                              const std::function<std::string(const clang::FunctionDecl*)>& label);
 
 }  // namespace kernelift

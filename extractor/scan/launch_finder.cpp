@@ -18,10 +18,12 @@ using namespace clang;
 class KernelNames : public RecursiveASTVisitor<KernelNames> {
  public:
   bool VisitDeclRefExpr(DeclRefExpr* reference) {
-    if (auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl()); function && function->hasAttr<CUDAGlobalAttr>())
+    if (auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl());
+        function && function->hasAttr<CUDAGlobalAttr>())
       names.push_back(function);
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    if (variable && variable->getInit() && seen_.insert(variable).second) TraverseStmt(const_cast<Expr*>(variable->getInit()));
+    if (variable && variable->getInit() && seen_.insert(variable).second)
+      TraverseStmt(const_cast<Expr*>(variable->getInit()));
     return true;
   }
   std::vector<const FunctionDecl*> names;
@@ -94,13 +96,15 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     return names.names;
   }
 
-  /// A macro of the application writes the launch; a library's (hipLaunchKernelGGL) only passes on what the user spelled.
+  /// A macro of the application writes the launch; a library's (hipLaunchKernelGGL) only passes on what the user
+  /// spelled.
   bool spelled_by_user_macro(SourceLocation at) const {
     while (at.isMacroID() && unit_.sources.isMacroArgExpansion(at)) at = unit_.sources.getImmediateSpellingLoc(at);
     return at.isMacroID() && unit_.is_user(unit_.sources.getSpellingLoc(at));
   }
   CharSourceRange file_range(const Expr* e) const {
-    return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources, unit_.context.getLangOpts());
+    return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
+                                    unit_.context.getLangOpts());
   }
   kernelift::SourceRange range_of(const Expr* e) const {
     if (!e) return {};
@@ -109,10 +113,12 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     auto [file, begin] = unit_.sources.getDecomposedLoc(range.getBegin());
     return unit_.range(file, begin, unit_.sources.getFileOffset(range.getEnd()));
   }
-  std::string text_of(const Expr* e) const { return Lexer::getSourceText(file_range(e), unit_.sources, unit_.context.getLangOpts()).str(); }
+  std::string text_of(const Expr* e) const {
+    return Lexer::getSourceText(file_range(e), unit_.sources, unit_.context.getLangOpts()).str();
+  }
 
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
-    auto keep = [&](GeometryUse use, std::string (&into)[3]) {
+    auto keep = [&](GeometryUse use, std::string(&into)[3]) {
       for (int i = 0; i < 3; ++i) into[i] = use.text[i];
       found.macros.insert(use.macros.begin(), use.macros.end());
       found.constants.insert(use.constants.begin(), use.constants.end());
@@ -134,7 +140,8 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     if (!list) return;
     for (auto* one : list->inits()) {
       auto* address = llvm::dyn_cast<UnaryOperator>(one->IgnoreParenCasts());
-      found.site.argument_text.push_back(address && address->getOpcode() == UO_AddrOf ? text_of(address->getSubExpr()) : "");
+      found.site.argument_text.push_back(address && address->getOpcode() == UO_AddrOf ? text_of(address->getSubExpr())
+                                                                                      : "");
     }
   }
 
@@ -152,12 +159,14 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
   static void merge(FoundLaunch& into, const FoundLaunch& more) {
     bool first_known = into.kernels.empty();  // Until now only the pattern was seen.
     for (auto* kernel : more.kernels)
-      if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end()) into.kernels.push_back(kernel);
+      if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end())
+        into.kernels.push_back(kernel);
     auto join = [&](std::string& text, const std::string& other) {
       if (first_known) text = other;
       else if (text != other) text.clear();
     };
-    for (int i = 0; i < 3; ++i) join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
+    for (int i = 0; i < 3; ++i)
+      join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
     join(into.site.shared, more.site.shared);
     into.macros.insert(more.macros.begin(), more.macros.end());
     into.constants.insert(more.constants.begin(), more.constants.end());

@@ -1,5 +1,5 @@
-// Launch sites of one parsed unit: `k<<<…>>>(…)`, through hipLaunchKernelGGL too, and cudaLaunchKernel with its kin where the
-// kernel is named. A site in a template or a header is one site, however many instances and units show it.
+// Launch sites of one parsed unit: `k<<<…>>>(…)`, through hipLaunchKernelGGL too, and cudaLaunchKernel with its kin
+// where the kernel is named. A site in a template or a header is one site, however many instances and units show it.
 #pragma once
 #include <vector>
 
@@ -9,9 +9,9 @@
 namespace kernelift {
 
 struct FoundLaunch {
-  LaunchSite site;                                           ///< `kernels` left empty.
-  std::vector<const clang::FunctionDecl*> kernels;           ///< That it may launch; empty if only known at run time.
-  std::set<const clang::MacroInfo*> macros;                  ///< Feeding its geometry.
+  LaunchSite site;                                  ///< `kernels` left empty.
+  std::vector<const clang::FunctionDecl*> kernels;  ///< That it may launch; empty if only known at run time.
+  std::set<const clang::MacroInfo*> macros;         ///< Feeding its geometry.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 };

@@ -63,14 +63,16 @@ ScannedUnit describe(const UnitCommand& unit) {
   ScanIndex found;
   found.units.push_back(describe(unit));
   auto& described = found.units.front();
-  auto outcome = parse_unit(unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers);
+  auto outcome =
+      parse_unit(unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers);
   if (!outcome.ok()) {
     described.problems.push_back(outcome.error().message);
   } else {
     described.headers = outcome->headers == HeaderSet::Lean ? "lean" : "toolkit";
     described.problems = outcome->problems;
     if (outcome->errors > outcome->problems.size())
-      described.problems.push_back("and " + std::to_string(outcome->errors - outcome->problems.size()) + " more errors");
+      described.problems.push_back("and " + std::to_string(outcome->errors - outcome->problems.size()) +
+                                   " more errors");
   }
   std::string text = to_json(found).dump(-1, ' ', false, Json::error_handler_t::replace);
   for (size_t at = 0; at < text.size();) {
@@ -92,14 +94,14 @@ struct Child {
 /// What became of a child: its findings, or the unit with its problem named.
 ScanIndex collect(Child& child, const UnitCommand& unit) {
   int status = 0;
-  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {}
   ScanIndex failed;
   failed.units.push_back(describe(unit));
   auto& problems = failed.units.front().problems;
   if (WIFSIGNALED(status)) {
-    problems.push_back(WTERMSIG(status) == SIGALRM ? "the parser was still busy after " + std::to_string(kSecondsPerUnit) + " s and was stopped"
-                                                   : std::string("the parser crashed on it (") + strsignal(WTERMSIG(status)) + ")");
+    problems.push_back(WTERMSIG(status) == SIGALRM
+                           ? "the parser was still busy after " + std::to_string(kSecondsPerUnit) + " s and was stopped"
+                           : std::string("the parser crashed on it (") + strsignal(WTERMSIG(status)) + ")");
     return failed;
   }
   auto document = parse_json(child.text, unit.file);
@@ -123,7 +125,8 @@ std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const S
       if (pipe(ends) != 0 || (child.process = fork()) < 0) {
         results[next] = {};
         results[next].units.push_back(describe(units[next]));
-        results[next].units.front().problems.push_back(std::string("no process could be started: ") + std::strerror(errno));
+        results[next].units.front().problems.push_back(std::string("no process could be started: ") +
+                                                       std::strerror(errno));
         ++next, ++finished;
         continue;
       }
@@ -166,21 +169,19 @@ class Merger {
     for (auto& kernel : found.kernels) {
       auto [at, fresh] = by_label_.try_emplace(kernel.id, index_.kernels.size());
       bool launches = launched.count(kernel.id) > 0;
-      if (fresh)
-        index_.kernels.push_back(std::move(kernel)), launched_.push_back(launches);
+      if (fresh) index_.kernels.push_back(std::move(kernel)), launched_.push_back(launches);
       else if (launches && !launched_[at->second])
         // The unit that launches a header's kernel is the one to build it as.
         index_.kernels[at->second].tu = kernel.tu, launched_[at->second] = true;
     }
     for (auto& site : found.launches) {
       auto [at, fresh] = sites_.try_emplace({site.range.file, site.range.begin}, index_.launches.size());
-      if (fresh)
-        index_.launches.push_back(std::move(site));
-      else
-        unite(index_.launches[at->second].kernels, site.kernels);
+      if (fresh) index_.launches.push_back(std::move(site));
+      else unite(index_.launches[at->second].kernels, site.kernels);
     }
     for (auto& knob : found.knobs) {
-      auto [at, fresh] = knobs_.try_emplace({knob.value_range.file, knob.value_range.begin, knob.name, knob.value}, index_.knobs.size());
+      auto [at, fresh] = knobs_.try_emplace({knob.value_range.file, knob.value_range.begin, knob.name, knob.value},
+                                            index_.knobs.size());
       if (fresh) {
         index_.knobs.push_back(std::move(knob));
         continue;

@@ -1,6 +1,6 @@
-// scan: from a compile database to scan.json's contents. Every unit is parsed in a process of its own, so that a unit that
-// brings down the parser costs itself and nothing else, and what the units found is merged: a header's kernel that thirty
-// units include is one kernel.
+// scan: from a compile database to scan.json's contents. Every unit is parsed in a process of its own, so that a unit
+// that brings down the parser costs itself and nothing else, and what the units found is merged: a header's kernel that
+// thirty units include is one kernel.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,10 +13,10 @@
 namespace kernelift {
 
 struct ScanOptions {
-  std::filesystem::path root;                  ///< The application's root; its files are the user's wherever they are included from.
-  std::filesystem::path compile_database;      ///< The file; empty: looked for under root (compile_database.h says where).
-  int jobs = 0;                                ///< Units parsed at once; 0: one per core.
-  std::optional<HeaderSet> headers;            ///< Forced; by default ours, and the toolkit's where ours do not suffice.
+  std::filesystem::path root;  ///< The application's root; its files are the user's wherever they are included from.
+  std::filesystem::path compile_database;  ///< The file; empty: looked for under root (compile_database.h says where).
+  int jobs = 0;                            ///< Units parsed at once; 0: one per core.
+  std::optional<HeaderSet> headers;        ///< Forced; by default ours, and the toolkit's where ours do not suffice.
   std::function<void(const std::string& file, size_t done, size_t total)> progress;
 };
 

@@ -1,5 +1,6 @@
-// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application and slices every kernel of it, and prints what became of
-// each, with totals. A walk through both stages on code that nobody here wrote: the quickest way to see what is missing.
+// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application and slices every kernel of it, and prints what
+// became of each, with totals. A walk through both stages on code that nobody here wrote: the quickest way to see what
+// is missing.
 #include <cstdio>
 #include <map>
 #include <regex>
@@ -23,8 +24,13 @@ int main(int argc, char** argv) {
   }
   size_t broken = 0, geometry = 0;
   for (auto& unit : index->units)
-    if (!unit.problems.empty()) ++broken, std::printf("unit %s: %s\n", unit.file.c_str(), unit.problems.front().c_str());
-  for (auto& site : index->launches) geometry += !site.grid[0].empty() && !site.block[0].empty();
+    if (!unit.problems.empty())
+      ++broken, std::printf("unit %s: %s\n", unit.file.c_str(), unit.problems.front().c_str());
+  for (auto& site : index->launches) {
+    bool known = !site.grid[0].empty() && !site.block[0].empty();
+    geometry += known;
+    if (!known) std::printf("launch at %s:%u: its geometry is not an expression\n", site.range.file.c_str(), site.range.line);
+  }
   std::map<std::string, size_t> totals;
   std::regex wanted(argc > 3 ? argv[3] : "");
   for (auto& kernel : index->kernels) {
@@ -33,11 +39,15 @@ int main(int argc, char** argv) {
     std::string verdict = !slice.ok() ? "failed" : slice->mode + (slice->proof.proven ? " proven" : " unproven");
     ++totals[verdict];
     std::printf("%-20s %s  %s\n", verdict.c_str(), kernel.name.c_str(),
-                !slice.ok() ? slice.error().message.c_str() : slice->mode == "whole-unit" || !slice->proof.proven ? (slice->note + " | " + slice->proof.note).c_str() : "");
+                !slice.ok() ? slice.error().message.c_str()
+                : slice->mode == "whole-unit" || !slice->proof.proven
+                    ? (slice->note + " | " + slice->proof.note).c_str()
+                    : "");
     if (slice.ok() && argc > 3) std::printf("%s\n%s", slice->text.c_str(), closure_report(*slice, index->root).c_str());
   }
-  std::printf("units %zu (%zu with errors), kernels %zu, launches %zu (%zu with geometry), knobs %zu;", index->units.size(), broken,
-              index->kernels.size(), index->launches.size(), geometry, index->knobs.size());
+  std::printf("units %zu (%zu with errors), kernels %zu, launches %zu (%zu with geometry), knobs %zu;",
+              index->units.size(), broken, index->kernels.size(), index->launches.size(), geometry,
+              index->knobs.size());
   for (auto& [verdict, count] : totals) std::printf(" %s %zu", verdict.c_str(), count);
   std::printf("\n");
   return 0;

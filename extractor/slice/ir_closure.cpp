@@ -35,8 +35,7 @@ void run(llvm::Module& module, llvm::StringRef pipeline) {
 
 Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std::set<std::string>& source_constants) {
   llvm::Function* kernel = module.getFunction(mangled);
-  if (!kernel || kernel->isDeclaration())
-    return environment_error("the compiled unit holds no kernel " + mangled);
+  if (!kernel || kernel->isDeclaration()) return environment_error("the compiled unit holds no kernel " + mangled);
   for (const char* name : {"llvm.used", "llvm.compiler.used"})
     if (auto* list = module.getGlobalVariable(name)) list->eraseFromParent();
   for (auto& object : module.global_objects()) {
@@ -52,7 +51,8 @@ Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std
   for (auto& variable : module.globals()) {
     bool ours = variable.isDeclaration() || variable.hasPrivateLinkage() || variable.hasGlobalUnnamedAddr() ||
                 variable.getName().starts_with("llvm.");
-    if (ours || variable.getAddressSpace() == kSharedAddressSpace || source_constants.count(variable.getName().str())) continue;
+    if (ours || variable.getAddressSpace() == kSharedAddressSpace || source_constants.count(variable.getName().str()))
+      continue;
     variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
     variable.setExternallyInitialized(true);
     variable.setDSOLocal(false);

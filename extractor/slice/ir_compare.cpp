@@ -1,9 +1,9 @@
-// Compared: signatures, calling conventions, attributes (launch bounds are attributes), every instruction with its flags
-// and operands, constants to the bit, types by structure (named structs differ in name when both modules live in one
-// context), callees and variables with their initialisers, alignment and address space, and metadata that optimisers obey
-// (loop hints, ranges, alias classes, NVVM annotations). Not compared: names of locals, debug locations, source
-// locations of inline assembly. A variable that the host can fill must have the same name: two tables that are alike but
-// swapped are a different program.
+// Compared: signatures, calling conventions, attributes (launch bounds are attributes), every instruction with its
+// flags and operands, constants to the bit, types by structure (named structs differ in name when both modules live in
+// one context), callees and variables with their initialisers, alignment and address space, and metadata that
+// optimisers obey (loop hints, ranges, alias classes, NVVM annotations). Not compared: names of locals, debug
+// locations, source locations of inline assembly. A variable that the host can fill must have the same name: two tables
+// that are alike but swapped are a different program.
 #include "extractor/slice/ir_compare.h"
 
 #include <llvm/IR/Constants.h>
@@ -54,7 +54,8 @@ class Comparison {
   // --- types -------------------------------------------------------------------------------------------------------
   bool same_type(Type* a, Type* b) {
     if (a == b) return true;
-    if (!a || !b || a->getTypeID() != b->getTypeID() || a->getNumContainedTypes() != b->getNumContainedTypes()) return false;
+    if (!a || !b || a->getTypeID() != b->getTypeID() || a->getNumContainedTypes() != b->getNumContainedTypes())
+      return false;
     if (auto* left = dyn_cast<StructType>(a)) {
       auto* right = cast<StructType>(b);
       auto [known, fresh] = structs_.try_emplace(left, right);
@@ -90,9 +91,11 @@ class Comparison {
       auto one = left.begin(), other = right.begin();
       for (; one != left.end() && other != right.end(); ++one, ++other)
         if (!same_attribute(*one, *other))
-          return differ(std::string("attributes of ") + of + " differ: " + one->getAsString() + " against " + other->getAsString());
+          return differ(std::string("attributes of ") + of + " differ: " + one->getAsString() + " against " +
+                        other->getAsString());
       if (one != left.end() || other != right.end())
-        return differ(std::string("attributes of ") + of + " differ: " + left.getAsString() + " against " + right.getAsString());
+        return differ(std::string("attributes of ") + of + " differ: " + left.getAsString() + " against " +
+                      right.getAsString());
     }
     return true;
   }
@@ -103,8 +106,10 @@ class Comparison {
     if (!a || !b || a->getMetadataID() != b->getMetadataID()) return false;
     if (isa<DILocation>(a) || isa<DINode>(a)) return true;  // Where it was written is not what it does.
     if (auto* left = dyn_cast<MDString>(a)) return left->getString() == cast<MDString>(b)->getString();
-    if (auto* left = dyn_cast<ConstantAsMetadata>(a)) return same_value(left->getValue(), cast<ConstantAsMetadata>(b)->getValue());
-    if (auto* left = dyn_cast<LocalAsMetadata>(a)) return same_value(left->getValue(), cast<LocalAsMetadata>(b)->getValue());
+    if (auto* left = dyn_cast<ConstantAsMetadata>(a))
+      return same_value(left->getValue(), cast<ConstantAsMetadata>(b)->getValue());
+    if (auto* left = dyn_cast<LocalAsMetadata>(a))
+      return same_value(left->getValue(), cast<LocalAsMetadata>(b)->getValue());
     auto* left = dyn_cast<MDNode>(a);
     if (!left) return false;
     auto* right = cast<MDNode>(b);
@@ -139,7 +144,8 @@ class Comparison {
     auto left = relevant(a), right = relevant(b);
     if (left.size() != right.size()) return differ("metadata differs", a, b);
     for (auto one = left.begin(), other = right.begin(); one != left.end(); ++one, ++other)
-      if (one->first != other->first || !same_metadata(one->second, other->second)) return differ("!" + one->first + " metadata differs", a, b);
+      if (one->first != other->first || !same_metadata(one->second, other->second))
+        return differ("!" + one->first + " metadata differs", a, b);
     return true;
   }
 
@@ -152,11 +158,13 @@ class Comparison {
     if (auto* left = dyn_cast<Constant>(a)) return same_constant(left, cast<Constant>(b));
     if (auto* left = dyn_cast<InlineAsm>(a)) {
       auto* right = cast<InlineAsm>(b);
-      return left->getAsmString() == right->getAsmString() && left->getConstraintString() == right->getConstraintString() &&
+      return left->getAsmString() == right->getAsmString() &&
+             left->getConstraintString() == right->getConstraintString() &&
              left->hasSideEffects() == right->hasSideEffects() && left->isAlignStack() == right->isAlignStack() &&
              left->getDialect() == right->getDialect() && left->canThrow() == right->canThrow();
     }
-    if (auto* left = dyn_cast<MetadataAsValue>(a)) return same_metadata(left->getMetadata(), cast<MetadataAsValue>(b)->getMetadata());
+    if (auto* left = dyn_cast<MetadataAsValue>(a))
+      return same_metadata(left->getMetadata(), cast<MetadataAsValue>(b)->getMetadata());
     return false;  // Locals are paired before they are used, or are forward references, which the caller defers.
   }
 
@@ -164,12 +172,15 @@ class Comparison {
     if (a == b) return true;  // Simple constants are unique in a context.
     if (isa<ConstantData>(a)) {
       // Of two struct or array types equal by structure only, zero, undef and data arrays are still equal values.
-      if (auto* left = dyn_cast<ConstantDataSequential>(a)) return left->getRawDataValues() == cast<ConstantDataSequential>(b)->getRawDataValues();
+      if (auto* left = dyn_cast<ConstantDataSequential>(a))
+        return left->getRawDataValues() == cast<ConstantDataSequential>(b)->getRawDataValues();
       return isa<ConstantAggregateZero>(a) || isa<UndefValue>(a);
     }
     if (auto* left = dyn_cast<ConstantExpr>(a)) {
       auto* right = cast<ConstantExpr>(b);
-      if (left->getOpcode() != right->getOpcode() || left->getRawSubclassOptionalData() != right->getRawSubclassOptionalData()) return false;
+      if (left->getOpcode() != right->getOpcode() ||
+          left->getRawSubclassOptionalData() != right->getRawSubclassOptionalData())
+        return false;
       if (auto* address = dyn_cast<GEPOperator>(left)) {
         auto* other = cast<GEPOperator>(right);
         if (!same_type(address->getSourceElementType(), other->getSourceElementType())) return false;
@@ -246,8 +257,11 @@ class Comparison {
     // Everything is paired by position first; then operands can be looked up whatever way they point.
     for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
       values_[&*left] = &*right;
-      if (left->size() != right->size()) return differ("a basic block of " + std::to_string(left->size()) + " instructions against " + std::to_string(right->size()));
-      for (auto one = left->begin(), other = right->begin(); one != left->end(); ++one, ++other) values_[&*one] = &*other;
+      if (left->size() != right->size())
+        return differ("a basic block of " + std::to_string(left->size()) + " instructions against " +
+                      std::to_string(right->size()));
+      for (auto one = left->begin(), other = right->begin(); one != left->end(); ++one, ++other)
+        values_[&*one] = &*other;
     }
     for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right)
       for (auto one = left->begin(), other = right->begin(); one != left->end(); ++one, ++other)
@@ -256,7 +270,8 @@ class Comparison {
   }
 
   bool same_instruction(const Instruction& a, const Instruction& b) {
-    if (a.getOpcode() != b.getOpcode() || a.getNumOperands() != b.getNumOperands() || !same_type(a.getType(), b.getType()))
+    if (a.getOpcode() != b.getOpcode() || a.getNumOperands() != b.getNumOperands() ||
+        !same_type(a.getType(), b.getType()))
       return differ("another instruction", a, b);
     // nuw, nsw, exact, inbounds, disjoint and all fast-math flags live here.
     if (a.getRawSubclassOptionalData() != b.getRawSubclassOptionalData()) return differ("other flags", a, b);
@@ -269,34 +284,41 @@ class Comparison {
   bool same_special_state(const Instruction& a, const Instruction& b) {
     if (auto* left = dyn_cast<CmpInst>(&a)) return left->getPredicate() == cast<CmpInst>(b).getPredicate();
     if (auto* left = dyn_cast<AllocaInst>(&a))
-      return same_type(left->getAllocatedType(), cast<AllocaInst>(b).getAllocatedType()) && left->getAlign() == cast<AllocaInst>(b).getAlign();
+      return same_type(left->getAllocatedType(), cast<AllocaInst>(b).getAllocatedType()) &&
+             left->getAlign() == cast<AllocaInst>(b).getAlign();
     if (auto* left = dyn_cast<LoadInst>(&a)) {
       auto& right = cast<LoadInst>(b);
-      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() && left->getOrdering() == right.getOrdering() &&
-             left->getSyncScopeID() == right.getSyncScopeID();
+      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() &&
+             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID();
     }
     if (auto* left = dyn_cast<StoreInst>(&a)) {
       auto& right = cast<StoreInst>(b);
-      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() && left->getOrdering() == right.getOrdering() &&
-             left->getSyncScopeID() == right.getSyncScopeID();
+      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() &&
+             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID();
     }
     if (auto* left = dyn_cast<AtomicRMWInst>(&a)) {
       auto& right = cast<AtomicRMWInst>(b);
       return left->getOperation() == right.getOperation() && left->isVolatile() == right.isVolatile() &&
-             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID() && left->getAlign() == right.getAlign();
+             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID() &&
+             left->getAlign() == right.getAlign();
     }
     if (auto* left = dyn_cast<AtomicCmpXchgInst>(&a)) {
       auto& right = cast<AtomicCmpXchgInst>(b);
       return left->isVolatile() == right.isVolatile() && left->isWeak() == right.isWeak() &&
-             left->getSuccessOrdering() == right.getSuccessOrdering() && left->getFailureOrdering() == right.getFailureOrdering() &&
+             left->getSuccessOrdering() == right.getSuccessOrdering() &&
+             left->getFailureOrdering() == right.getFailureOrdering() &&
              left->getSyncScopeID() == right.getSyncScopeID() && left->getAlign() == right.getAlign();
     }
     if (auto* left = dyn_cast<FenceInst>(&a))
-      return left->getOrdering() == cast<FenceInst>(b).getOrdering() && left->getSyncScopeID() == cast<FenceInst>(b).getSyncScopeID();
-    if (auto* left = dyn_cast<GetElementPtrInst>(&a)) return same_type(left->getSourceElementType(), cast<GetElementPtrInst>(b).getSourceElementType());
-    if (auto* left = dyn_cast<ExtractValueInst>(&a)) return left->getIndices() == cast<ExtractValueInst>(b).getIndices();
+      return left->getOrdering() == cast<FenceInst>(b).getOrdering() &&
+             left->getSyncScopeID() == cast<FenceInst>(b).getSyncScopeID();
+    if (auto* left = dyn_cast<GetElementPtrInst>(&a))
+      return same_type(left->getSourceElementType(), cast<GetElementPtrInst>(b).getSourceElementType());
+    if (auto* left = dyn_cast<ExtractValueInst>(&a))
+      return left->getIndices() == cast<ExtractValueInst>(b).getIndices();
     if (auto* left = dyn_cast<InsertValueInst>(&a)) return left->getIndices() == cast<InsertValueInst>(b).getIndices();
-    if (auto* left = dyn_cast<ShuffleVectorInst>(&a)) return left->getShuffleMask() == cast<ShuffleVectorInst>(b).getShuffleMask();
+    if (auto* left = dyn_cast<ShuffleVectorInst>(&a))
+      return left->getShuffleMask() == cast<ShuffleVectorInst>(b).getShuffleMask();
     if (auto* left = dyn_cast<PHINode>(&a)) {
       auto& right = cast<PHINode>(b);
       for (unsigned i = 0; i < left->getNumIncomingValues(); ++i)
@@ -305,7 +327,9 @@ class Comparison {
     }
     if (auto* left = dyn_cast<CallBase>(&a)) {
       auto& right = cast<CallBase>(b);
-      if (left->getCallingConv() != right.getCallingConv() || !same_type(left->getFunctionType(), right.getFunctionType())) return false;
+      if (left->getCallingConv() != right.getCallingConv() ||
+          !same_type(left->getFunctionType(), right.getFunctionType()))
+        return false;
       if (!same_attributes(left->getAttributes(), right.getAttributes(), "a call")) return false;
       auto* one = dyn_cast<CallInst>(left);
       if (one && one->getTailCallKind() != cast<CallInst>(right).getTailCallKind()) return false;
@@ -326,6 +350,8 @@ class Comparison {
 
 }  // namespace
 
-std::optional<std::string> first_difference(const Function& left, const Function& right) { return Comparison().run(left, right); }
+std::optional<std::string> first_difference(const Function& left, const Function& right) {
+  return Comparison().run(left, right);
+}
 
 }  // namespace kernelift

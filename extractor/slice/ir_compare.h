@@ -1,7 +1,7 @@
 // Are two kernels the same? A comparison of two functions of two modules, and of all that they reach, over a map that
 // pairs values as they are met: names of locals and internal functions do not matter, everything that changes what is
-// computed or how it may be optimised does. LLVM's own comparators are for one module (FunctionComparator), forget flags
-// (StructuralHash), or print a diff for people (LLVMDiff).
+// computed or how it may be optimised does. LLVM's own comparators are for one module (FunctionComparator), forget
+// flags (StructuralHash), or print a diff for people (LLVMDiff).
 #pragma once
 #include <optional>
 #include <string>

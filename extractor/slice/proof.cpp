@@ -1,5 +1,6 @@
-// One LLVMContext for both, because the comparison relies on shared types and constants. Debug lines are off: the slice's
-// lines differ by design, and what depends on them in earnest (__LINE__, assert) is compared as the constants it becomes.
+// One LLVMContext for both, because the comparison relies on shared types and constants. Debug lines are off: the
+// slice's lines differ by design, and what depends on them in earnest (__LINE__, assert) is compared as the constants
+// it becomes.
 #include "extractor/slice/proof.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -20,7 +21,8 @@ std::string first_line(const std::string& text) {
 
 }  // namespace
 
-ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled, const FrontendOptions& options) {
+ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled,
+                         const FrontendOptions& options) {
   ProofOutcome outcome;
   FrontendOptions plain = options;
   plain.debug_lines = false;
@@ -39,14 +41,16 @@ ProofOutcome prove_equal(const std::string& original, const std::string& slice, 
   }
   auto whole = compile(original, outcome.original_compiles);
   if (!whole.ok()) {
-    outcome.note = "the original unit does not compile with clang, so there is nothing to compare with: " + first_line(whole.error().message);
+    outcome.note = "the original unit does not compile with clang, so there is nothing to compare with: " +
+                   first_line(whole.error().message);
     return outcome;
   }
   auto difference = first_difference(*whole->module->getFunction(mangled), *cut->module->getFunction(mangled));
   outcome.equal = !difference;
-  outcome.note = difference ? "the slice's device code differs from the original's: " + *difference
-                            : "the device code of slice and original unit is equal: instructions, flags, attributes, callees, "
-                              "variables and their initial values";
+  outcome.note = difference
+                     ? "the slice's device code differs from the original's: " + *difference
+                     : "the device code of slice and original unit is equal: instructions, flags, attributes, callees, "
+                       "variables and their initial values";
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// The proof that a slice means what its unit means: both are compiled to device IR, cut to the kernel, normalised by one
-// pipeline and compared structurally (ir_compare.h).
+// The proof that a slice means what its unit means: both are compiled to device IR, cut to the kernel, normalised by
+// one pipeline and compared structurally (ir_compare.h).
 #pragma once
 #include <string>
 
@@ -13,6 +13,7 @@ struct ProofOutcome {
 };
 
 /// Compares kernel `mangled` in two texts under the same options.
-ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled, const FrontendOptions& options);
+ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled,
+                         const FrontendOptions& options);
 
 }  // namespace kernelift

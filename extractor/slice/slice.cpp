@@ -1,6 +1,6 @@
-// The ladder: cut exactly what was seen used; if that does not compile or differs, cut generously (every specialisation);
-// if that fails too, or the kernel hangs on host code by its nature (an extended lambda), take the unit whole. Each rung is
-// proven on its own. One parse serves all rungs.
+// The ladder: cut exactly what was seen used; if that does not compile or differs, cut generously (every
+// specialisation); if that fails too, or the kernel hangs on host code by its nature (an extended lambda), take the
+// unit whole. Each rung is proven on its own. One parse serves all rungs.
 #include "extractor/slice/slice.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 /// All that is taken from the one parse.
 struct Parsed {
   bool found = false;
-  std::vector<SliceText> slices;       ///< From exact to generous; empty if none can be cut.
+  std::vector<SliceText> slices;  ///< From exact to generous; empty if none can be cut.
   SliceText whole;
-  std::string device_only;             ///< The unit less its host bodies, for units whose host code clang rejects.
+  std::string device_only;  ///< The unit less its host bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
   std::vector<std::string> constants;
 };
@@ -66,10 +66,10 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
   if (!parsed.instantiation.empty() && parsed.refusal.empty()) append_line(parsed.whole, parsed.instantiation);
 }
 
-/// Host code that clang rejects need not stop a proof about device code: the unit less the bodies of its host functions is
-/// the original then.
-ProofOutcome prove_without_host(const Parsed& parsed, const SliceText& text, const ScannedKernel& kernel, const FrontendOptions& frontend,
-                                const ProofOutcome& first) {
+/// Host code that clang rejects need not stop a proof about device code: the unit less the bodies of its host functions
+/// is the original then.
+ProofOutcome prove_without_host(const Parsed& parsed, const SliceText& text, const ScannedKernel& kernel,
+                                const FrontendOptions& frontend, const ProofOutcome& first) {
   if (!parsed.refusal.empty()) return first;
   auto proof = prove_equal(parsed.device_only, text.text, kernel.mangled, frontend);
   if (!proof.original_compiles) return first;
@@ -94,7 +94,8 @@ std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
   auto unit = std::find_if(index.units.begin(), index.units.end(), [&](auto& one) { return one.file == kernel.tu; });
   if (unit == index.units.end())
-    return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name + "; run `kernelift scan` again");
+    return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name +
+                       "; run `kernelift scan` again");
   UnitCommand command;
   command.file = unit->file, command.folder = unit->folder, command.argv = unit->command;
   KERNELIFT_ASSIGN(command.parsed, parse_compiler_command(command.argv, command.folder));
@@ -102,10 +103,12 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   HeaderSet headers = unit->headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
 
   Parsed parsed;
-  KERNELIFT_ASSIGN(auto outcome, parse_unit(command, index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
+  KERNELIFT_ASSIGN(auto outcome,
+                   parse_unit(command, index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
   if (!parsed.found)
     return environment_error("kernel " + kernel.name + " is no longer in " + kernel.tu +
-                             (outcome.problems.empty() ? "" : " (" + outcome.problems.front() + ")") + "; run `kernelift scan` again");
+                             (outcome.problems.empty() ? "" : " (" + outcome.problems.front() + ")") +
+                             "; run `kernelift scan` again");
 
   Slice slice;
   slice.kernel_expression = parsed.expression;
@@ -129,7 +132,8 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   SliceText* unprovable = nullptr;
   for (auto& text : parsed.slices) {
     auto proof = prove_equal(parsed.main_text, text.text, kernel.mangled, frontend);
-    if (proof.slice_compiles && !proof.original_compiles) proof = prove_without_host(parsed, text, kernel, frontend, proof);
+    if (proof.slice_compiles && !proof.original_compiles)
+      proof = prove_without_host(parsed, text, kernel, frontend, proof);
     if (proof.equal) {
       fill(text, "slice", true, proof.note);
       return slice;
@@ -144,7 +148,8 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   if (!options.whole_unit_on_failure) return refused("kernel " + kernel.name + " cannot be sliced: " + why);
   auto proof = prove_equal(parsed.main_text, parsed.whole.text, kernel.mangled, frontend);
   if (!proof.slice_compiles)
-    return refused("kernel " + kernel.name + " cannot be lifted out of " + kernel.tu + ": " + why + "; as a whole unit: " + proof.note);
+    return refused("kernel " + kernel.name + " cannot be lifted out of " + kernel.tu + ": " + why +
+                   "; as a whole unit: " + proof.note);
   fill(parsed.whole, "whole-unit", proof.equal, proof.note);
   slice.note = why;
   return slice;

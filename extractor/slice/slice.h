@@ -1,6 +1,6 @@
-// slice: the source text that one kernel needs, cut out of its translation unit, with a map back to the original lines and
-// a proof that it means the same (DESIGN D6). Where no slice can be cut or proven, the whole unit is given as one flat
-// text, and the note says why. Nothing is written here: the MEP writer decides where the text goes.
+// slice: the source text that one kernel needs, cut out of its translation unit, with a map back to the original lines
+// and a proof that it means the same (DESIGN D6). Where no slice can be cut or proven, the whole unit is given as one
+// flat text, and the note says why. Nothing is written here: the MEP writer decides where the text goes.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,35 +14,36 @@ namespace kernelift {
 
 struct SliceOptions {
   bool prove = true;
-  bool whole_unit_on_failure = true;       ///< Otherwise a slice that cannot be proven is an Error.
+  bool whole_unit_on_failure = true;  ///< Otherwise a slice that cannot be proven is an Error.
 };
 
 /// What was taken, for the MEP's README.
 struct SlicedRange {
   std::string file;
   uint32_t line = 0, end_line = 0;
-  std::string what;                        ///< "function app::clamp", "macro BLOCK", "include <cstdint>"…
+  std::string what;  ///< "function app::clamp", "macro BLOCK", "include <cstdint>"…
 };
 
 struct SliceProof {
   bool proven = false;
-  std::string note;                        ///< What was compared, or the first difference.
+  std::string note;  ///< What was compared, or the first difference.
 };
 
 struct Slice {
-  std::string mode = "slice";              ///< slice | whole-unit
+  std::string mode = "slice";  ///< slice | whole-unit
   std::string text;
-  std::vector<LineOrigin> origins;         ///< One per line of text.
-  std::string kernel_expression;           ///< How the text names the kernel: "app::smooth<float, 8>".
-  std::string mangled;                     ///< As clang mangles it.
-  std::string instantiation;               ///< The explicit instantiation at the end of text; empty for a plain function.
-  std::vector<Knob> knobs;                 ///< Those of the scan whose value is spelled in text.
+  std::vector<LineOrigin> origins;  ///< One per line of text.
+  std::string kernel_expression;    ///< How the text names the kernel: "app::smooth<float, 8>".
+  std::string mangled;              ///< As clang mangles it.
+  std::string instantiation;        ///< The explicit instantiation at the end of text; empty for a plain function.
+  std::vector<Knob> knobs;          ///< Those of the scan whose value is spelled in text.
   std::vector<std::string> compile_flags;  ///< Device-relevant, clang's spelling.
   HeaderSet headers = HeaderSet::Lean;     ///< The set it was proven with.
-  std::vector<std::string> constants;      ///< Mangled names of module variables that the source calls const (see cut_to_kernel).
+  std::vector<std::string>
+      constants;  ///< Mangled names of module variables that the source calls const (see cut_to_kernel).
   std::vector<SlicedRange> taken;
   SliceProof proof;
-  std::string note;                        ///< Why it is a whole unit; empty for a slice.
+  std::string note;  ///< Why it is a whole unit; empty for a slice.
 };
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options = {});

@@ -1,6 +1,6 @@
-// Everything to be written is first an element with a place; elements are sorted by the place in the translation unit (not
-// by file: a fragment's text belongs where it was included), then written one after the other. System includes go first:
-// they do not depend on the application's text, and every declaration may depend on them.
+// Everything to be written is first an element with a place; elements are sorted by the place in the translation unit
+// (not by file: a fragment's text belongs where it was included), then written one after the other. System includes go
+// first: they do not depend on the application's text, and every declaration may depend on them.
 #include "extractor/slice/slice_writer.h"
 
 #include <algorithm>
@@ -59,14 +59,16 @@ class Writer {
         llvm::StringRef before = unit_.text(file).slice(0, cut.begin);
         edits.push_back({static_cast<unsigned>(before.rtrim(" \t\r\n").size()), cut.end, ";"});
       }
-    std::sort(edits.begin(), edits.end(), [](auto& a, auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    std::sort(edits.begin(), edits.end(),
+              [](auto& a, auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     llvm::StringRef text = unit_.text(file);
     std::string path = unit_.path(file);
     unsigned line = unit_.line(file, begin), at = begin;
     for (auto& edit : edits) {
       if (edit.end <= at || edit.begin >= end) continue;
       copy(text, at, std::max(at, edit.begin), path, line);
-      if (auto entered = entered_.find({file.getHashValue(), edit.begin}); entered != entered_.end() && edit.text.empty()) {
+      if (auto entered = entered_.find({file.getHashValue(), edit.begin});
+          entered != entered_.end() && edit.text.empty()) {
         if (!fresh()) result.text += "\n";
         source(entered->second, 0, unit_.text(entered->second).size(), {});
       } else if (!edit.text.empty()) {
@@ -125,17 +127,22 @@ class IncludeChooser {
     for (auto& include : unit.record.includes) {
       std::string from = unit.path(include.hash.file);
       if (!include.path.empty()) reaches_[from].insert(include.path);
+      if (include.entered.isValid()) ++times_entered_[include.path];
       if (unit.is_user(include.hash.file) && !include.path.empty()) {
         bool user = include.entered.isValid() && unit.is_user(include.entered);
         if (!user) directives_.push_back(&include);
       }
     }
   }
-  std::set<std::string> standard;         ///< Standard headers that are needed and that no directive brings.
+  std::set<std::string> standard;  ///< Standard headers that are needed and that no directive brings.
 
   std::vector<const IncludeRecord*> choose(const std::set<FileID>& needed) {
     std::set<const IncludeRecord*> chosen;
     for (FileID file : needed) {
+      // A header without a guard is another text each time; the guarded header that enters it is the one to name.
+      while (times_entered_[unit_.path(file)] > 1 && unit_.sources.getIncludeLoc(file).isValid() &&
+             !unit_.is_user(includer(file)))
+        file = includer(file);
       std::string path = unit_.path(file);
       const IncludeRecord* best = nullptr;
       for (auto* directive : directives_) {
@@ -146,8 +153,7 @@ class IncludeChooser {
         if (!best || chosen.count(directive) || brought.size() < closure_of(best->path).size()) best = directive;
         if (chosen.count(directive)) break;
       }
-      if (best)
-        chosen.insert(best);
+      if (best) chosen.insert(best);
       else if (auto name = llvm::StringRef(path).rsplit('/').second; !name.contains('.') && !from_prelude(file))
         standard.insert("<" + name.str() + ">");  // <cstdint> that no directive reaches because the unit is broken.
     }
@@ -159,9 +165,10 @@ class IncludeChooser {
   }
 
  private:
+  FileID includer(FileID file) const { return unit_.sources.getFileID(unit_.sources.getIncludeLoc(file)); }
   /// Entered without any of the application's files on the way: every compile has it.
   bool from_prelude(FileID file) const {
-    for (auto at = file; at.isValid(); at = unit_.sources.getFileID(unit_.sources.getIncludeLoc(at))) {
+    for (auto at = file; at.isValid(); at = includer(at)) {
       if (unit_.is_user(at)) return false;
       if (unit_.sources.getIncludeLoc(at).isInvalid()) break;
     }
@@ -183,6 +190,7 @@ class IncludeChooser {
 
   const ParsedUnit& unit_;
   std::map<std::string, std::set<std::string>> reaches_, closures_;
+  std::map<std::string, int> times_entered_;
   std::vector<const IncludeRecord*> directives_;
 };
 
@@ -194,7 +202,8 @@ std::string describe(const SourceItem& item) {
       for (auto* inner : linkage->decls()) named = llvm::dyn_cast<NamedDecl>(inner);
     if (!named || llvm::isa<UsingDirectiveDecl>(named)) continue;
     auto* entity = named;
-    if (auto* pattern = llvm::dyn_cast<TemplateDecl>(named); pattern && pattern->getTemplatedDecl()) entity = pattern->getTemplatedDecl();
+    if (auto* pattern = llvm::dyn_cast<TemplateDecl>(named); pattern && pattern->getTemplatedDecl())
+      entity = pattern->getTemplatedDecl();
     const char* kind = llvm::isa<FunctionDecl>(entity)      ? "function "
                        : llvm::isa<TagDecl>(entity)         ? "type "
                        : llvm::isa<VarDecl>(entity)         ? "variable "
@@ -207,7 +216,7 @@ std::string describe(const SourceItem& item) {
 
 struct Element {
   SourceLocation place;
-  const SourceItem* item = nullptr;      ///< Or a directive:
+  const SourceItem* item = nullptr;  ///< Or a directive:
   FileID file;
   unsigned begin = 0, end = 0;
   bool line_sensitive = false;
@@ -246,7 +255,8 @@ class SliceWriter {
   void collect() {
     for (int index : closure_.items) {
       auto& item = items_[index];
-      Element element{location(item.file, item.code_begin), &item, item.file, item.begin, item.end, closure_.line_sensitive.count(index) > 0, describe(item)};
+      Element element{location(item.file, item.code_begin),     &item,         item.file, item.begin, item.end,
+                      closure_.line_sensitive.count(index) > 0, describe(item)};
       elements_.push_back(std::move(element));
     }
     for (auto& definition : unit_.record.definitions)
@@ -259,7 +269,8 @@ class SliceWriter {
       if (!text.consume_front("pragma")) continue;
       text = text.ltrim(" \t");
       // Only those that change what declarations after them mean.
-      if (text.starts_with("pack") || text.starts_with("STDC") || text.starts_with("clang fp")) directive(pragma.location, "#pragma");
+      if (text.starts_with("pack") || text.starts_with("STDC") || text.starts_with("clang fp"))
+        directive(pragma.location, "#pragma");
     }
     std::sort(elements_.begin(), elements_.end(), [&](const Element& a, const Element& b) {
       return a.place != b.place && unit_.sources.isBeforeInTranslationUnit(a.place, b.place);
@@ -281,7 +292,8 @@ class SliceWriter {
     llvm::StringRef text = unit_.text(place.file);
     unsigned hash = place.offset;
     while (hash > 0 && text[hash] != '#') --hash;
-    elements_.push_back({location(place.file, hash), nullptr, place.file, with_leading_comments(text, hash), directive_end(text, place.offset), false, what});
+    elements_.push_back({location(place.file, hash), nullptr, place.file, with_leading_comments(text, hash),
+                         directive_end(text, place.offset), false, what});
   }
 
   void write(const Element& element) {
@@ -290,7 +302,8 @@ class SliceWriter {
     if (element.item && blank_line_above(text, element.begin)) append_line(writer_.result, "");
     if (element.line_sensitive) {
       auto presumed = unit_.sources.getPresumedLoc(location(element.file, element.begin));
-      append_line(writer_.result, "#line " + std::to_string(presumed.getLine()) + " \"" + presumed.getFilename() + "\"");
+      append_line(writer_.result,
+                  "#line " + std::to_string(presumed.getLine()) + " \"" + presumed.getFilename() + "\"");
     }
     writer_.source(element.file, element.begin, element.end, edits(element));
     note(element.file, element.begin, element.end, element.what);
@@ -307,7 +320,9 @@ class SliceWriter {
     int depth = 0;
     bool torn = false;
     for (auto& conditional : unit_.record.conditionals) {
-      if (conditional.hash.file != element.file || conditional.hash.offset < element.begin || conditional.hash.offset >= element.end) continue;
+      if (conditional.hash.file != element.file || conditional.hash.offset < element.begin ||
+          conditional.hash.offset >= element.end)
+        continue;
       if (conditional.kind == ConditionalRecord::Kind::If) ++depth;
       else torn |= depth == 0;
       if (conditional.kind == ConditionalRecord::Kind::Endif && depth > 0) --depth;
@@ -320,11 +335,13 @@ class SliceWriter {
       all.push_back({line_start(text, begin), end, ""});
     };
     for (auto& conditional : unit_.record.conditionals)
-      if (conditional.hash.file == element.file && conditional.hash.offset >= element.begin && conditional.hash.offset < element.end)
+      if (conditional.hash.file == element.file && conditional.hash.offset >= element.begin &&
+          conditional.hash.offset < element.end)
         remove(conditional.hash.offset, directive_end(text, conditional.hash.offset));
     for (auto& skipped : unit_.record.skipped)
       if (skipped.begin.file == element.file && skipped.end > element.begin && skipped.begin.offset < element.end)
-        all.push_back({std::max(skipped.begin.offset, element.begin), line_start(text, std::min(skipped.end, element.end)), ""});
+        all.push_back(
+            {std::max(skipped.begin.offset, element.begin), line_start(text, std::min(skipped.end, element.end)), ""});
     return all;
   }
 
@@ -337,7 +354,8 @@ class SliceWriter {
       auto* scope = wanted[open_.size()];
       if (auto* space = llvm::dyn_cast<NamespaceDecl>(scope)) {
         std::string name = space->getNameAsString();
-        append_line(writer_.result, std::string(space->isInline() ? "inline " : "") + "namespace " + (name.empty() ? "" : name + " ") + "{");
+        append_line(writer_.result, std::string(space->isInline() ? "inline " : "") + "namespace " +
+                                        (name.empty() ? "" : name + " ") + "{");
       } else {
         bool c = llvm::cast<LinkageSpecDecl>(scope)->getLanguage() == LinkageSpecLanguageIDs::C;
         append_line(writer_.result, c ? "extern \"C\" {" : "extern \"C++\" {");
@@ -384,8 +402,10 @@ SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& c
   append_line(writer.result, "#undef main");
   writer.result.taken.push_back({unit.path(main), 1, unit.line(main, unit.text(main).size()), "the whole unit"});
   for (auto& include : unit.record.includes)
-    if (include.entered.isValid() && unit.is_user(include.entered) && files.insert(include.entered.getHashValue()).second)
-      writer.result.taken.push_back({include.path, 1, unit.line(include.entered, unit.text(include.entered).size()), "the whole file"});
+    if (include.entered.isValid() && unit.is_user(include.entered) &&
+        files.insert(include.entered.getHashValue()).second)
+      writer.result.taken.push_back(
+          {include.path, 1, unit.line(include.entered, unit.text(include.entered).size()), "the whole file"});
   return std::move(writer.result);
 }
 

@@ -1,7 +1,7 @@
 // From a closure to text: the needed pieces of every file in the order the compiler met them, in their namespaces, each
-// output line knowing the line it came from. Bytes inside a piece are the user's, untouched, but for two edits that keep
-// the text meaning what it meant: bodies of host functions become ';', and a piece that begins inside one branch of a
-// conditional and ends in another keeps only what was active.
+// output line knowing the line it came from. Bytes inside a piece are the user's, untouched, but for two edits that
+// keep the text meaning what it meant: bodies of host functions become ';', and a piece that begins inside one branch
+// of a conditional and ends in another keeps only what was active.
 #pragma once
 #include <string>
 #include <vector>

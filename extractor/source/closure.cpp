@@ -35,9 +35,11 @@ std::string local_entity(const ParsedUnit& unit, const TagDecl* tag) {
   return "the local type '" + tag->getNameAsString() + "'" + place;
 }
 
-/// The body of a host function, from past its declarator; nothing if a macro spells any of it or its type depends on it.
+/// The body of a host function, from past its declarator; nothing if a macro spells any of it or its type depends on
+/// it.
 std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* function) {
-  if (!is_host_only(function) || !function->doesThisDeclarationHaveABody() || function->isDefaulted()) return std::nullopt;
+  if (!is_host_only(function) || !function->doesThisDeclarationHaveABody() || function->isDefaulted())
+    return std::nullopt;
   auto* record = llvm::dyn_cast<CXXRecordDecl>(function->getLexicalDeclContext());
   auto* body = function->getBody();
   auto* type = function->getTypeSourceInfo();
@@ -45,7 +47,8 @@ std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* funct
   if (!body || !type || body->getBeginLoc().isMacroID() || body->getEndLoc().isMacroID()) return std::nullopt;
   auto written = type->getTypeLoc().IgnoreParens().getAsAdjusted<FunctionTypeLoc>();
   if (!written || written.getRParenLoc().isInvalid() || written.getRParenLoc().isMacroID()) return std::nullopt;
-  if (function->getReturnType()->isUndeducedType() || function->getReturnType()->getContainedAutoType()) return std::nullopt;
+  if (function->getReturnType()->isUndeducedType() || function->getReturnType()->getContainedAutoType())
+    return std::nullopt;
   FileOffset close = unit.place(written.getRParenLoc()), end = unit.place(body->getEndLoc());
   if (close.file != end.file || close.file != unit.place(body->getBeginLoc()).file) return std::nullopt;
   llvm::StringRef text = unit.text(close.file);
@@ -55,7 +58,8 @@ std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* funct
   for (int depth = 0; !lexer.LexFromRawLexer(token);) {
     unsigned at = unit.sources.getFileOffset(token.getLocation());
     bool is_try = token.is(tok::raw_identifier) && token.getRawIdentifier() == "try";
-    if (depth == 0 && (token.isOneOf(tok::l_brace, tok::colon) || is_try)) return BodyCut{close.file, at, end.offset + 1};
+    if (depth == 0 && (token.isOneOf(tok::l_brace, tok::colon) || is_try))
+      return BodyCut{close.file, at, end.offset + 1};
     if (token.isOneOf(tok::l_paren, tok::l_square)) ++depth;
     if (token.isOneOf(tok::r_paren, tok::r_square)) --depth;
   }
@@ -92,7 +96,8 @@ class Walker : public RecursiveASTVisitor<Walker> {
     for (auto* tag : local_types_) {
       auto* function = llvm::dyn_cast<FunctionDecl>(tag->getParentFunctionOrMethod());
       if (function && is_host_only(spelled(function)))
-        closure_.refusals.push_back(local_entity(unit_, tag) + " is part of the host function " + function->getQualifiedNameAsString());
+        closure_.refusals.push_back(local_entity(unit_, tag) + " is part of the host function " +
+                                    function->getQualifiedNameAsString());
     }
   }
 
@@ -111,7 +116,9 @@ class Walker : public RecursiveASTVisitor<Walker> {
       auto* pattern = llvm::dyn_cast<FunctionTemplateDecl>(target);
       auto* function = pattern ? pattern->getTemplatedDecl() : llvm::dyn_cast<FunctionDecl>(target);
       if (function && is_host_only(function) && unit_.is_user(function->getLocation())) continue;
-      if (in_system(function ? function->getLocation() : target->getLocation()) && !llvm::isa<UsingShadowDecl>(candidate)) continue;
+      if (in_system(function ? function->getLocation() : target->getLocation()) &&
+          !llvm::isa<UsingShadowDecl>(candidate))
+        continue;
       use(candidate);
     }
     return true;
@@ -126,7 +133,9 @@ class Walker : public RecursiveASTVisitor<Walker> {
     use(name.getAsTemplateDecl());
     return RecursiveASTVisitor::TraverseTemplateName(name);
   }
-  bool TraverseNestedNameSpecifier(NestedNameSpecifier name) { return use_qualifier(name), RecursiveASTVisitor::TraverseNestedNameSpecifier(name); }
+  bool TraverseNestedNameSpecifier(NestedNameSpecifier name) {
+    return use_qualifier(name), RecursiveASTVisitor::TraverseNestedNameSpecifier(name);
+  }
   bool TraverseNestedNameSpecifierLoc(NestedNameSpecifierLoc name) {
     return use_qualifier(name.getNestedNameSpecifier()), RecursiveASTVisitor::TraverseNestedNameSpecifierLoc(name);
   }
@@ -135,7 +144,9 @@ class Walker : public RecursiveASTVisitor<Walker> {
     return RecursiveASTVisitor::TraverseConceptReference(reference);
   }
   bool VisitUsingDirectiveDecl(UsingDirectiveDecl* d) { return use_namespace(d->getNominatedNamespace()), true; }
-  bool VisitNamespaceAliasDecl(NamespaceAliasDecl* d) { return use(d->getAliasedNamespace()), use_namespace(d->getNamespace()), true; }
+  bool VisitNamespaceAliasDecl(NamespaceAliasDecl* d) {
+    return use(d->getAliasedNamespace()), use_namespace(d->getNamespace()), true;
+  }
   bool VisitUsingDecl(UsingDecl* d) {
     for (auto* shadow : d->shadows()) use(shadow->getTargetDecl());
     return true;
@@ -214,20 +225,24 @@ class Walker : public RecursiveASTVisitor<Walker> {
     }
     if (quiet_ || declaration->getLocation().isInvalid() || unit_.is_user(declaration->getLocation())) return;
     auto* named = llvm::dyn_cast<NamedDecl>(declaration);
-    static const std::set<std::string> kStandard = {"size_t",   "ptrdiff_t", "int8_t",   "int16_t",  "int32_t",   "int64_t",
-                                                    "uint8_t",  "uint16_t",  "uint32_t", "uint64_t", "uintptr_t", "intptr_t"};
-    if (named && llvm::isa<TypedefNameDecl>(named) && !named->getDeclContext()->isRecord() && kStandard.count(named->getNameAsString())) {
+    static const std::set<std::string> kStandard = {"size_t",   "ptrdiff_t", "int8_t",    "int16_t",
+                                                    "int32_t",  "int64_t",   "uint8_t",   "uint16_t",
+                                                    "uint32_t", "uint64_t",  "uintptr_t", "intptr_t"};
+    if (named && llvm::isa<TypedefNameDecl>(named) && !named->getDeclContext()->isRecord() &&
+        kStandard.count(named->getNameAsString())) {
       if (named->getDeclContext()->isTranslationUnit()) closure_.standard_types.insert(named->getNameAsString());
       if (named->getDeclContext()->isTranslationUnit()) return;
     }
     closure_.system_files.insert(unit_.place(declaration->getLocation()).file);
   }
 
-  /// Marks every file-scope redeclaration: prototypes carry default arguments, attributes and visibility to earlier uses.
+  /// Marks every file-scope redeclaration: prototypes carry default arguments, attributes and visibility to earlier
+  /// uses.
   template <class T>
   void mark_all(const T* declaration, bool prototypes_only = false) {
     for (auto* one : declaration->redecls()) {
-      bool in_file_scope = one->getLexicalDeclContext()->isFileContext() || llvm::isa<LinkageSpecDecl>(one->getLexicalDeclContext());
+      bool in_file_scope =
+          one->getLexicalDeclContext()->isFileContext() || llvm::isa<LinkageSpecDecl>(one->getLexicalDeclContext());
       bool out_of_line = in_file_scope && one->getDeclContext()->isRecord();
       if (prototypes_only && out_of_line) continue;
       if (in_file_scope || one == declaration) mark(one);
@@ -235,7 +250,9 @@ class Walker : public RecursiveASTVisitor<Walker> {
   }
 
   void process(const Decl* declaration) {
-    if (llvm::isa<ParmVarDecl, TemplateTypeParmDecl, NonTypeTemplateParmDecl, TemplateTemplateParmDecl, BindingDecl>(declaration)) return;
+    if (llvm::isa<ParmVarDecl, TemplateTypeParmDecl, NonTypeTemplateParmDecl, TemplateTemplateParmDecl, BindingDecl>(
+            declaration))
+      return;
     if (!quiet_)
       for (auto* context = declaration->getDeclContext(); context; context = context->getParent())
         if (auto* space = llvm::dyn_cast<NamespaceDecl>(context)) use_namespace(space);
@@ -379,7 +396,8 @@ class Walker : public RecursiveASTVisitor<Walker> {
 /// Adds the macros that the taken text uses, conditionals included, and what those macros use.
 class MacroCollector {
  public:
-  MacroCollector(const ParsedUnit& unit, const SourceItems& items, Closure& closure) : unit_(unit), items_(items), closure_(closure) {
+  MacroCollector(const ParsedUnit& unit, const SourceItems& items, Closure& closure)
+      : unit_(unit), items_(items), closure_(closure) {
     for (auto& use : unit.record.uses) by_file_[use.at.file].push_back(&use);
     for (auto& [file, uses] : by_file_)
       std::sort(uses.begin(), uses.end(), [](auto* a, auto* b) { return a->at.offset < b->at.offset; });
@@ -391,11 +409,13 @@ class MacroCollector {
  private:
   void range(int index, FileID file, unsigned begin, unsigned end) {
     auto& uses = by_file_[file];
-    auto first = std::lower_bound(uses.begin(), uses.end(), begin, [](auto* use, unsigned at) { return use->at.offset < at; });
+    auto first =
+        std::lower_bound(uses.begin(), uses.end(), begin, [](auto* use, unsigned at) { return use->at.offset < at; });
     for (auto at = first; at != uses.end() && (*at)->at.offset < end; ++at)
       if (!is_cut(file, (*at)->at.offset)) take(index, **at);
     for (auto& include : unit_.record.includes)
-      if (include.hash.file == file && include.hash.offset >= begin && include.hash.offset < end && include.entered.isValid())
+      if (include.hash.file == file && include.hash.offset >= begin && include.hash.offset < end &&
+          include.entered.isValid())
         range(index, include.entered, 0, unit_.text(include.entered).size());
   }
   bool is_cut(FileID file, unsigned offset) const {
@@ -405,7 +425,8 @@ class MacroCollector {
   }
   void take(int index, const MacroUseRecord& use) {
     if (use.name == "__LINE__" || use.name == "__FILE__" || use.name == "assert") closure_.line_sensitive.insert(index);
-    if (use.name == "__COUNTER__") closure_.refusals.push_back("__COUNTER__ makes the text depend on everything before it");
+    if (use.name == "__COUNTER__")
+      closure_.refusals.push_back("__COUNTER__ makes the text depend on everything before it");
     if (!use.macro || use.macro->isBuiltinMacro()) return;
     auto at = use.macro->getDefinitionLoc();
     if (at.isInvalid()) return;
@@ -437,7 +458,8 @@ std::vector<BodyCut> host_bodies(const ParsedUnit& unit, const SourceItems& item
   return std::move(visitor.cuts);
 }
 
-Closure close_over(const ParsedUnit& unit, const SourceItems& items, const FunctionDecl* kernel, const ClosureOptions& options) {
+Closure close_over(const ParsedUnit& unit, const SourceItems& items, const FunctionDecl* kernel,
+                   const ClosureOptions& options) {
   Closure closure;
   Walker(unit, items, options, closure).run(kernel);
   MacroCollector(unit, items, closure).run();

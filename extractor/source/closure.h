@@ -1,7 +1,7 @@
-// Everything a kernel needs to mean what it means: the items (source_items.h), macros, system headers and module variables
-// that it reaches, transitively. The walk is over what clang resolved: for a template it follows both the pattern as
-// spelled and the instance as compiled, because only the instance knows which overload a dependent call chose.
-// Host functions that device text merely mentions keep their declaration; their bodies are cut.
+// Everything a kernel needs to mean what it means: the items (source_items.h), macros, system headers and module
+// variables that it reaches, transitively. The walk is over what clang resolved: for a template it follows both the
+// pattern as spelled and the instance as compiled, because only the instance knows which overload a dependent call
+// chose. Host functions that device text merely mentions keep their declaration; their bodies are cut.
 #pragma once
 #include <set>
 #include <string>
@@ -27,16 +27,16 @@ struct BodyCut {
 struct Closure {
   std::set<int> items;
   std::set<const clang::MacroInfo*> macros;
-  std::set<std::string> macro_names;                    ///< For taking the matching #undefs.
-  std::set<clang::FileID> system_files;                 ///< Holding declarations or macros that are used.
-  std::set<std::string> standard_types;                 ///< size_t, uint32_t…: <stddef.h> and <stdint.h> have them too.
-  std::set<const clang::NamespaceDecl*> namespaces;     ///< Of everything used.
-  std::set<const clang::FunctionDecl*> functions;       ///< Reached, as compiled.
-  std::set<const clang::VarDecl*> variables;            ///< Module variables and constants reached.
-  std::set<const clang::EnumConstantDecl*> enumerators; ///< Enumeration constants named.
+  std::set<std::string> macro_names;                 ///< For taking the matching #undefs.
+  std::set<clang::FileID> system_files;              ///< Holding declarations or macros that are used.
+  std::set<std::string> standard_types;              ///< size_t, uint32_t…: <stddef.h> and <stdint.h> have them too.
+  std::set<const clang::NamespaceDecl*> namespaces;  ///< Of everything used.
+  std::set<const clang::FunctionDecl*> functions;    ///< Reached, as compiled.
+  std::set<const clang::VarDecl*> variables;         ///< Module variables and constants reached.
+  std::set<const clang::EnumConstantDecl*> enumerators;  ///< Enumeration constants named.
   std::vector<BodyCut> cuts;
-  std::set<int> line_sensitive;                         ///< Items that use __LINE__, __FILE__ or assert().
-  std::vector<std::string> refusals;                    ///< Why no slice can be cut, by name; empty if one can.
+  std::set<int> line_sensitive;       ///< Items that use __LINE__, __FILE__ or assert().
+  std::vector<std::string> refusals;  ///< Why no slice can be cut, by name; empty if one can.
 };
 
 struct ClosureOptions {

@@ -101,17 +101,16 @@ Result<CompileDatabase> read_compile_database(const fs::path& file) {
   for (size_t i = 0; i < found.size(); ++i) {
     if (last[found[i].file + '\n' + found[i].parsed.output] != i) continue;
     std::error_code ignored;
-    if (!fs::exists(found[i].file, ignored))
-      database.missing.push_back(found[i].file);
-    else
-      database.units.push_back(std::move(found[i]));
+    if (!fs::exists(found[i].file, ignored)) database.missing.push_back(found[i].file);
+    else database.units.push_back(std::move(found[i]));
   }
   if (!database.units.empty()) return database;
   if (!database.missing.empty())
     return environment_error(file.string() + " is stale: none of its " + std::to_string(database.missing.size()) +
                              " GPU sources exists (first: " + database.missing.front() + "); rebuild the application");
   if (!database.problems.empty())
-    return environment_error(file.string() + ": no entry could be understood; the first problem is: " + database.problems.front());
+    return environment_error(file.string() +
+                             ": no entry could be understood; the first problem is: " + database.problems.front());
   return environment_error(file.string() + " compiles no CUDA or HIP file (" + std::to_string(database.host_commands) +
                            " host commands); is it the database of the GPU build?");
 }
@@ -124,13 +123,14 @@ Result<fs::path> find_compile_database(const std::string& given, const fs::path&
     if (fs::is_regular_file(path, ignored)) return path;
     return usage_error("there is no compile database at " + path.string() + "; make one with `kernelift build -- CMD`");
   }
-  std::vector<fs::path> tried = {find_state_folder(root) / kFileName, root / ".kernelift" / kFileName, root / "build" / kFileName,
-                                 root / kFileName};
+  std::vector<fs::path> tried = {find_state_folder(root) / kFileName, root / ".kernelift" / kFileName,
+                                 root / "build" / kFileName, root / kFileName};
   std::vector<fs::path> builds;
   for (fs::directory_iterator at(root, ignored), end; !ignored && at != end; at.increment(ignored))
     if (at->is_directory(ignored)) {
       std::string name = at->path().filename().string();
-      if (name.rfind("build", 0) == 0 || name.rfind("cmake-build", 0) == 0 || name == "out") builds.push_back(at->path());
+      if (name.rfind("build", 0) == 0 || name.rfind("cmake-build", 0) == 0 || name == "out")
+        builds.push_back(at->path());
     }
   std::sort(builds.begin(), builds.end());
   for (auto& folder : builds) {
@@ -140,9 +140,10 @@ Result<fs::path> find_compile_database(const std::string& given, const fs::path&
   }
   for (auto& path : tried)
     if (fs::is_regular_file(path, ignored)) return path;
-  return environment_error("no compile database found under " + root.string() +
-                           " (.kernelift/, build/, the root); run `kernelift build -- CMD` with the application's own build " +
-                           "command, or name one with -p");
+  return environment_error(
+      "no compile database found under " + root.string() +
+      " (.kernelift/, build/, the root); run `kernelift build -- CMD` with the application's own build " +
+      "command, or name one with -p");
 }
 
 }  // namespace kernelift

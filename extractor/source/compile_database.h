@@ -13,19 +13,19 @@ namespace kernelift {
 
 /// One compile of one GPU source file.
 struct UnitCommand {
-  std::string file;                 ///< Absolute, normalised.
-  std::string folder;               ///< Where the command runs; relative paths count from here.
-  std::vector<std::string> argv;    ///< Response files expanded.
+  std::string file;               ///< Absolute, normalised.
+  std::string folder;             ///< Where the command runs; relative paths count from here.
+  std::vector<std::string> argv;  ///< Response files expanded.
   CompilerCommand parsed;
   bool hip = false;
 };
 
 struct CompileDatabase {
   std::string path;
-  std::vector<UnitCommand> units;         ///< GPU units only, in the database's order, each file and output once.
-  size_t host_commands = 0;               ///< Compiles of plain C and C++, passed over.
-  std::vector<std::string> problems;      ///< Entries that could not be understood, one sentence each.
-  std::vector<std::string> missing;       ///< Files that the database names and that do not exist.
+  std::vector<UnitCommand> units;     ///< GPU units only, in the database's order, each file and output once.
+  size_t host_commands = 0;           ///< Compiles of plain C and C++, passed over.
+  std::vector<std::string> problems;  ///< Entries that could not be understood, one sentence each.
+  std::vector<std::string> missing;   ///< Files that the database names and that do not exist.
 };
 
 /// Reads and understands `file`; an Error when it is not a compile database, names no GPU source, or is stale
@@ -33,7 +33,8 @@ struct CompileDatabase {
 Result<CompileDatabase> read_compile_database(const std::filesystem::path& file);
 
 /// The database to use: `given` (a file, or a folder that holds compile_commands.json), else the one that `kernelift
-/// build` wrote under `root`/.kernelift, else build/, the root itself, or any build*/ folder. The Error lists where it looked.
+/// build` wrote under `root`/.kernelift, else build/, the root itself, or any build*/ folder. The Error lists where it
+/// looked.
 Result<std::filesystem::path> find_compile_database(const std::string& given, const std::filesystem::path& root);
 
 }  // namespace kernelift

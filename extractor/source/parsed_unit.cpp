@@ -30,8 +30,10 @@ class ErrorCollector : public clang::DiagnosticConsumer {
     info.FormatDiagnostic(message);
     std::string where;
     if (info.hasSourceManager() && info.getLocation().isValid()) {
-      auto presumed = info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
-      if (presumed.isValid()) where = std::string(presumed.getFilename()) + ":" + std::to_string(presumed.getLine()) + ": ";
+      auto presumed =
+          info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
+      if (presumed.isValid())
+        where = std::string(presumed.getFilename()) + ":" + std::to_string(presumed.getLine()) + ": ";
     }
     problems.push_back(where + message.str().str());
   }
@@ -46,7 +48,8 @@ class Recorder : public clang::PPCallbacks {
       : sources_(sources), preprocessor_(preprocessor), record_(record) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
-    record_.definitions.push_back({name.getIdentifierInfo()->getName().str(), directive->getMacroInfo(), name.getLocation()});
+    record_.definitions.push_back(
+        {name.getIdentifierInfo()->getName().str(), directive->getMacroInfo(), name.getLocation()});
   }
   void MacroUndefined(const clang::Token& name, const clang::MacroDefinition&, const clang::MacroDirective*) override {
     record_.undefs.push_back({name.getIdentifierInfo()->getName().str(), name.getLocation()});
@@ -58,7 +61,9 @@ class Recorder : public clang::PPCallbacks {
   void Defined(const clang::Token& name, const clang::MacroDefinition& macro, clang::SourceRange) override {
     use(name, macro.getMacroInfo(), name.getLocation());
   }
-  void If(clang::SourceLocation at, clang::SourceRange, ConditionValueKind) override { conditional(ConditionalRecord::Kind::If, at); }
+  void If(clang::SourceLocation at, clang::SourceRange, ConditionValueKind) override {
+    conditional(ConditionalRecord::Kind::If, at);
+  }
   void Ifdef(clang::SourceLocation at, const clang::Token& name, const clang::MacroDefinition& macro) override {
     conditional(ConditionalRecord::Kind::If, at), use(name, macro.getMacroInfo(), name.getLocation());
   }
@@ -80,8 +85,12 @@ class Recorder : public clang::PPCallbacks {
   void Elifndef(clang::SourceLocation at, clang::SourceRange, clang::SourceLocation) override {
     conditional(ConditionalRecord::Kind::Else, at);
   }
-  void Else(clang::SourceLocation at, clang::SourceLocation) override { conditional(ConditionalRecord::Kind::Else, at); }
-  void Endif(clang::SourceLocation at, clang::SourceLocation) override { conditional(ConditionalRecord::Kind::Endif, at); }
+  void Else(clang::SourceLocation at, clang::SourceLocation) override {
+    conditional(ConditionalRecord::Kind::Else, at);
+  }
+  void Endif(clang::SourceLocation at, clang::SourceLocation) override {
+    conditional(ConditionalRecord::Kind::Endif, at);
+  }
   void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
     FileOffset begin = place(range.getBegin());
     record_.skipped.push_back({begin, place(range.getEnd()).offset});
@@ -100,11 +109,15 @@ class Recorder : public clang::PPCallbacks {
     record_.includes.push_back(std::move(include));
     awaiting_ = true;
   }
-  void FileChanged(clang::SourceLocation at, FileChangeReason reason, clang::SrcMgr::CharacteristicKind, clang::FileID) override {
-    if (reason == EnterFile && awaiting_ && !record_.includes.empty()) record_.includes.back().entered = sources_.getFileID(at);
+  void FileChanged(clang::SourceLocation at, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
+                   clang::FileID) override {
+    if (reason == EnterFile && awaiting_ && !record_.includes.empty())
+      record_.includes.back().entered = sources_.getFileID(at);
     awaiting_ = false;
   }
-  void FileSkipped(const clang::FileEntryRef&, const clang::Token&, clang::SrcMgr::CharacteristicKind) override { awaiting_ = false; }
+  void FileSkipped(const clang::FileEntryRef&, const clang::Token&, clang::SrcMgr::CharacteristicKind) override {
+    awaiting_ = false;
+  }
 
  private:
   FileOffset place(clang::SourceLocation at) const {
@@ -118,7 +131,9 @@ class Recorder : public clang::PPCallbacks {
     while (found.offset > 0 && text[found.offset] != '#') --found.offset;
     return found;
   }
-  void conditional(ConditionalRecord::Kind kind, clang::SourceLocation at) { record_.conditionals.push_back({kind, hash_before(at)}); }
+  void conditional(ConditionalRecord::Kind kind, clang::SourceLocation at) {
+    record_.conditionals.push_back({kind, hash_before(at)});
+  }
   void use(const clang::Token& name, const clang::MacroInfo* macro, clang::SourceLocation end) {
     MacroUseRecord use;
     use.name = name.getIdentifierInfo()->getName().str();
@@ -128,8 +143,9 @@ class Recorder : public clang::PPCallbacks {
     use.nested = use.location.isMacroID();
     auto last = sources_.getExpansionRange(end);
     auto [file, offset] = sources_.getDecomposedLoc(last.getEnd());
-    use.end = file == use.at.file ? offset + clang::Lexer::MeasureTokenLength(last.getEnd(), sources_, preprocessor_.getLangOpts())
-                                  : use.at.offset;
+    use.end = file == use.at.file
+                  ? offset + clang::Lexer::MeasureTokenLength(last.getEnd(), sources_, preprocessor_.getLangOpts())
+                  : use.at.offset;
     record_.uses.push_back(std::move(use));
   }
 
@@ -156,7 +172,8 @@ class ParseAction : public clang::ASTFrontendAction {
     clang::ASTFrontendAction::ExecuteAction();
     auto& compiler = getCompilerInstance();
     if (!compiler.hasASTContext() || (errors_.errors && !use_despite_errors_)) return;
-    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_, folder_);
+    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_,
+                    folder_);
     use_(unit);
   }
 
@@ -249,20 +266,23 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   return options;
 }
 
-Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder, const std::string& root,
-                                bool use_despite_errors, const std::function<void(ParsedUnit&)>& use) {
+Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder,
+                                const std::string& root, bool use_despite_errors,
+                                const std::function<void(ParsedUnit&)>& use) {
   std::vector<const char*> words;
   for (auto& word : arguments) words.push_back(word.c_str());
   auto file_system = llvm::vfs::createPhysicalFileSystem();
   if (!folder.empty() && file_system->setCurrentWorkingDirectory(folder))
-    return environment_error("the folder " + folder + " of a compile command does not exist; is the compile database stale?");
+    return environment_error("the folder " + folder +
+                             " of a compile command does not exist; is the compile database stale?");
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files(std::move(file_system));
 
   ErrorCollector errors;
   clang::DiagnosticOptions diagnostic_options;
   clang::CreateInvocationOptions how;
   how.VFS = files;
-  how.Diags = clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &errors, /*ShouldOwnClient=*/false);
+  how.Diags =
+      clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &errors, /*ShouldOwnClient=*/false);
   how.RecoverOnError = true;
   std::shared_ptr<clang::CompilerInvocation> invocation = clang::createInvocation(words, how);
   if (!invocation)
@@ -280,8 +300,8 @@ Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const
   return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems};
 }
 
-Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root, const std::function<void(ParsedUnit&)>& use,
-                                std::optional<HeaderSet> only) {
+Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
+                                const std::function<void(ParsedUnit&)>& use, std::optional<HeaderSet> only) {
   auto attempt = [&](HeaderSet headers, bool use_despite_errors) -> Result<ParseOutcome> {
     std::vector<std::string> arguments = frontend_arguments(frontend_options(unit, headers));
     arguments.insert(arguments.begin(), "clang++");

@@ -30,30 +30,39 @@ struct FileOffset {
 struct MacroDefinitionRecord {
   std::string name;
   const clang::MacroInfo* macro = nullptr;
-  clang::SourceLocation location;     ///< Of the name, in its file.
+  clang::SourceLocation location;  ///< Of the name, in its file.
 };
 struct MacroUseRecord {
   std::string name;
   const clang::MacroInfo* macro = nullptr;  ///< nullptr if undefined there (#ifdef) or the compiler's own.
-  FileOffset at;                      ///< Outermost place in a file.
-  clang::SourceLocation location;     ///< The use itself: inside another macro's body for a nested one.
-  unsigned end = 0;                   ///< Past the whole outermost expansion, arguments included.
+  FileOffset at;                            ///< Outermost place in a file.
+  clang::SourceLocation location;           ///< The use itself: inside another macro's body for a nested one.
+  unsigned end = 0;                         ///< Past the whole outermost expansion, arguments included.
   bool nested = false;
 };
-struct UndefRecord { std::string name; clang::SourceLocation location; };
+struct UndefRecord {
+  std::string name;
+  clang::SourceLocation location;
+};
 struct IncludeRecord {
-  FileOffset hash;                    ///< Of the '#'.
-  std::string spelling;               ///< With its quotes or angle brackets.
-  std::string path;                   ///< The file found; empty if none was.
-  clang::FileID entered;              ///< Invalid when an include guard or #pragma once skipped it.
+  FileOffset hash;        ///< Of the '#'.
+  std::string spelling;   ///< With its quotes or angle brackets.
+  std::string path;       ///< The file found; empty if none was.
+  clang::FileID entered;  ///< Invalid when an include guard or #pragma once skipped it.
   clang::SourceLocation hash_location;
 };
 struct ConditionalRecord {
   enum class Kind { If, Else, Endif } kind = Kind::If;  ///< Else stands for #elif and its kin too.
   FileOffset hash;
 };
-struct SkippedRecord { FileOffset begin; unsigned end = 0; };
-struct PragmaRecord { clang::SourceLocation location; FileOffset hash; };
+struct SkippedRecord {
+  FileOffset begin;
+  unsigned end = 0;
+};
+struct PragmaRecord {
+  clang::SourceLocation location;
+  FileOffset hash;
+};
 
 /// What the preprocessor did, in the order it did it.
 struct PreprocessorRecord {
@@ -84,7 +93,7 @@ class ParsedUnit {
   /// Absolute real path; empty for text without a file.
   std::string path(clang::FileID file) const;
   llvm::StringRef text(clang::FileID file) const;
-  FileOffset place(clang::SourceLocation location) const;     ///< Outermost expansion, decomposed.
+  FileOffset place(clang::SourceLocation location) const;  ///< Outermost expansion, decomposed.
   uint32_t line(clang::FileID file, unsigned offset) const;
   SourceRange range(clang::FileID file, unsigned begin, unsigned end) const;
   /// Bytes [begin, end) that `range` covers, outermost expansions; nothing if it spans two files.
@@ -96,21 +105,24 @@ class ParsedUnit {
 };
 
 struct ParseOutcome {
-  HeaderSet headers = HeaderSet::Lean;   ///< The set that was used.
+  HeaderSet headers = HeaderSet::Lean;  ///< The set that was used.
   unsigned errors = 0;
-  std::vector<std::string> problems;     ///< The first errors, "file:line: message".
+  std::vector<std::string> problems;  ///< The first errors, "file:line: message".
 };
 
 /// The front end's options for a unit: shared by scan, slice and proof so that all three see one program.
 FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers);
 
-/// Parses `unit` and calls `use` once, on the best parse there is: our lean headers if the unit parses clean with them, else
-/// whichever of ours and the toolkit's gives fewer errors (a partial AST is still worth having). `only` forces one set.
-Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root, const std::function<void(ParsedUnit&)>& use,
+/// Parses `unit` and calls `use` once, on the best parse there is: our lean headers if the unit parses clean with them,
+/// else whichever of ours and the toolkit's gives fewer errors (a partial AST is still worth having). `only` forces one
+/// set.
+Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
+                                const std::function<void(ParsedUnit&)>& use,
                                 std::optional<HeaderSet> only = std::nullopt);
 
 /// Lower level: these clang arguments, this one set.
-Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder, const std::string& root,
-                                bool use_despite_errors, const std::function<void(ParsedUnit&)>& use);
+Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder,
+                                const std::string& root, bool use_despite_errors,
+                                const std::function<void(ParsedUnit&)>& use);
 
 }  // namespace kernelift

@@ -36,7 +36,8 @@ bool ends_with_body(const clang::Decl* declaration) {
 /// macro ends takes one only if it follows at once.
 unsigned past_semicolon(const ParsedUnit& unit, clang::FileID file, unsigned end, bool only_if_next) {
   llvm::StringRef text = unit.text(file);
-  clang::Lexer lexer(unit.sources.getLocForStartOfFile(file), unit.context.getLangOpts(), text.begin(), text.begin() + end, text.end());
+  clang::Lexer lexer(unit.sources.getLocForStartOfFile(file), unit.context.getLangOpts(), text.begin(),
+                     text.begin() + end, text.end());
   int depth = 0;
   clang::Token token;
   while (!lexer.LexFromRawLexer(token)) {
@@ -125,7 +126,8 @@ void SourceItems::add(const clang::Decl* declaration, const std::vector<const cl
   if (begin < place.offset && begin >= 2 && text.slice(begin - 2, begin) == "[[") begin -= 2;
   bool macro_begin = declaration->getBeginLoc().isMacroID(), macro_end = declaration->getEndLoc().isMacroID();
   bool one_expansion = macro_begin && macro_end &&
-                       unit_.sources.getExpansionLoc(declaration->getBeginLoc()) == unit_.sources.getExpansionLoc(declaration->getEndLoc());
+                       unit_.sources.getExpansionLoc(declaration->getBeginLoc()) ==
+                           unit_.sources.getExpansionLoc(declaration->getEndLoc());
   if (!ends_with_body(declaration) || macro_end)
     end = past_semicolon(unit_, place.file, end, one_expansion || (macro_end && ends_with_body(declaration)));
   SourceItem item;

@@ -54,12 +54,17 @@ std::string difference(std::string from, const std::string& what, const std::str
   }
   llvm::LLVMContext context;
   llvm::SMDiagnostic wrong;
-  auto left = llvm::parseAssemblyString(from, wrong, context), right = llvm::parseAssemblyString(changed, wrong, context);
+  auto left = llvm::parseAssemblyString(from, wrong, context),
+       right = llvm::parseAssemblyString(changed, wrong, context);
   if (!left || !right || llvm::verifyModule(*right)) return "?";
   return first_difference(*left->getFunction("k"), *right->getFunction("k")).value_or("");
 }
 
-struct Change { const char* name; const char* what; const char* instead; };
+struct Change {
+  const char* name;
+  const char* what;
+  const char* instead;
+};
 class Rejects : public ::testing::TestWithParam<Change> {};
 
 TEST_P(Rejects, TheChange) {
@@ -68,37 +73,41 @@ TEST_P(Rejects, TheChange) {
   EXPECT_NE(found, "?") << "the test's own text is wrong";
 }
 
-INSTANTIATE_TEST_SUITE_P(Comparator, Rejects, ::testing::Values(
-    Change{"ChangedConstant", "float %x, 2.0", "float %x, 4.0"},
-    Change{"SwappedOperands", "fsub contract float %y, %t", "fsub contract float %t, %y"},
-    Change{"DroppedFastMathFlag", "fsub contract float", "fsub float"},
-    Change{"AddedFastMathFlag", "fsub contract float", "fsub contract reassoc float"},
-    Change{"ConstTableInitialiser", "float 1.0, float 2.0]", "float 1.0, float 2.5]"},
-    Change{"VariableInitialiser", "global i32 7", "global i32 8"},
-    Change{"AnotherVariable", "ptr addrspace(4) @state, align 4\n  %d", "ptr addrspace(4) @table, align 4\n  %d"},
-    Change{"LaunchBounds", "\"nvvm.maxntid\"=\"128\"", "\"nvvm.maxntid\"=\"256\""},
-    Change{"NoLaunchBounds", "\"nvvm.maxntid\"=\"128\"", "nounwind"},
-    Change{"AnotherCallee", "call float @twice", "call float @thrice"},
-    Change{"AnotherLibraryFunction", "%q = call float @__nv_sqrtf(float %d)", "%q = call float @twice(float %d)"},
-    Change{"Predicate", "icmp slt", "icmp ult"},
-    Change{"Inbounds", "getelementptr inbounds", "getelementptr"},
-    Change{"ElementType", "{ float, i32 }", "{ float, i64 }"},
-    Change{"Alignment", "store float %q, ptr %cell, align 4", "store float %q, ptr %cell, align 2"},
-    Change{"Volatile", "%x = load float", "%x = load volatile float"},
-    Change{"CallingConvention", "define ptx_kernel", "define"},
-    Change{"UnrollCount", "unroll.count\", i32 4", "unroll.count\", i32 8"},
-    Change{"BranchTargets", "label %then, label %done", "label %done, label %then"},
-    Change{"ParameterAttribute", "ptr %p, i32 %n) #0", "ptr noalias %p, i32 %n) #0"}),
+INSTANTIATE_TEST_SUITE_P(
+    Comparator, Rejects,
+    ::testing::Values(
+        Change{"ChangedConstant", "float %x, 2.0", "float %x, 4.0"},
+        Change{"SwappedOperands", "fsub contract float %y, %t", "fsub contract float %t, %y"},
+        Change{"DroppedFastMathFlag", "fsub contract float", "fsub float"},
+        Change{"AddedFastMathFlag", "fsub contract float", "fsub contract reassoc float"},
+        Change{"ConstTableInitialiser", "float 1.0, float 2.0]", "float 1.0, float 2.5]"},
+        Change{"VariableInitialiser", "global i32 7", "global i32 8"},
+        Change{"AnotherVariable", "ptr addrspace(4) @state, align 4\n  %d", "ptr addrspace(4) @table, align 4\n  %d"},
+        Change{"LaunchBounds", "\"nvvm.maxntid\"=\"128\"", "\"nvvm.maxntid\"=\"256\""},
+        Change{"NoLaunchBounds", "\"nvvm.maxntid\"=\"128\"", "nounwind"},
+        Change{"AnotherCallee", "call float @twice", "call float @thrice"},
+        Change{"AnotherLibraryFunction", "%q = call float @__nv_sqrtf(float %d)", "%q = call float @twice(float %d)"},
+        Change{"Predicate", "icmp slt", "icmp ult"}, Change{"Inbounds", "getelementptr inbounds", "getelementptr"},
+        Change{"ElementType", "{ float, i32 }", "{ float, i64 }"},
+        Change{"Alignment", "store float %q, ptr %cell, align 4", "store float %q, ptr %cell, align 2"},
+        Change{"Volatile", "%x = load float", "%x = load volatile float"},
+        Change{"CallingConvention", "define ptx_kernel", "define"},
+        Change{"UnrollCount", "unroll.count\", i32 4", "unroll.count\", i32 8"},
+        Change{"BranchTargets", "label %then, label %done", "label %done, label %then"},
+        Change{"ParameterAttribute", "ptr %p, i32 %n) #0", "ptr noalias %p, i32 %n) #0"}),
     [](auto& info) { return std::string(info.param.name); });
 
 TEST(Comparator, DoesNotCareForNamesOfLocalsInternalFunctionsAndStructs) {
   EXPECT_EQ(difference(kKernel, "", ""), "");
   std::string renamed = kKernel;
-  for (auto [from, to] : {std::pair{"%cell", "%other"}, {"@twice", "@zwei"}, {"@table", "@tafel"}, {"%struct.Cell", "%struct.Zelle"}})
-    for (size_t at = renamed.find(from); at != std::string::npos; at = renamed.find(from, at + 1)) renamed.replace(at, strlen(from), to);
+  for (auto [from, to] :
+       {std::pair{"%cell", "%other"}, {"@twice", "@zwei"}, {"@table", "@tafel"}, {"%struct.Cell", "%struct.Zelle"}})
+    for (size_t at = renamed.find(from); at != std::string::npos; at = renamed.find(from, at + 1))
+      renamed.replace(at, strlen(from), to);
   llvm::LLVMContext context;
   llvm::SMDiagnostic wrong;
-  auto left = llvm::parseAssemblyString(kKernel, wrong, context), right = llvm::parseAssemblyString(renamed, wrong, context);
+  auto left = llvm::parseAssemblyString(kKernel, wrong, context),
+       right = llvm::parseAssemblyString(renamed, wrong, context);
   ASSERT_TRUE(left && right);
   EXPECT_EQ(first_difference(*left->getFunction("k"), *right->getFunction("k")).value_or(""), "");
 }
@@ -130,7 +139,8 @@ define ptx_kernel void @k(ptr %p) { %x = load float, ptr addrspace(4) @filled
   store i8 %c, ptr %p
   store float %y, ptr %p
   ret void }
-define ptx_kernel void @other() { ret void })", wrong, context);
+define ptx_kernel void @other() { ret void })",
+                                          wrong, context);
   ASSERT_TRUE(module);
   ASSERT_TRUE(cut_to_kernel(*module, "k", {"fixed"}).ok());
   EXPECT_TRUE(module->getGlobalVariable("filled")->isExternallyInitialized());

@@ -130,7 +130,8 @@ TEST(Slice, TakesStructsByValueWithTheirBases) {
   TestApp app;
   app.header("types.h", "#pragma once\nstruct Base { int nx; };\nenum class Mode { A, B };\n")
       .header("grid.h", "#pragma once\n#include \"types.h\"\nstruct Grid : Base { Mode mode; float h[2]; };\n")
-      .unit("a.cu", "#include \"grid.h\"\n__global__ void k(Grid g, float* x) { if (g.mode == Mode::B) x[g.nx] = g.h[1]; }\n");
+      .unit("a.cu",
+            "#include \"grid.h\"\n__global__ void k(Grid g, float* x) { if (g.mode == Mode::B) x[g.nx] = g.h[1]; }\n");
   Slice slice = slice_of(app, "k");
   expect_proven(slice), expect_original_lines(slice);
   EXPECT_FALSE(has(slice, "#include")) << slice.text;
@@ -159,7 +160,8 @@ TEST(Slice, TellsStaticHelpersOfTwoUnitsApart) {
 
 TEST(Slice, FlattensFragmentsWhereTheyWereIncluded) {
   TestApp app;
-  app.header("body.inc", "  x[0] = SCALE;\n").header("kernels.cu", "__global__ void k(int* x) {\n#include \"body.inc\"\n}\n")
+  app.header("body.inc", "  x[0] = SCALE;\n")
+      .header("kernels.cu", "__global__ void k(int* x) {\n#include \"body.inc\"\n}\n")
       .unit("main.cu", "#define SCALE 5\n#include \"kernels.cu\"\nvoid run(int* x) { k<<<1, 1>>>(x); }\n");
   Slice slice = slice_of(app, "k");
   expect_proven(slice), expect_original_lines(slice);
@@ -186,7 +188,8 @@ TEST(Slice, AnExtendedLambdasKernelComesAsAWholeUnitAndSaysWhy) {
 template <class F> __global__ void apply(float* x, F f) { x[0] = f(x[0]); }
 void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { return v + by; }); }
 int main() { run(nullptr, 1); }
-)", {"-std=c++17", "--extended-lambda"});
+)",
+           {"-std=c++17", "--extended-lambda"});
   auto index = app.scan();
   ASSERT_EQ(index.kernels.size(), 1u);
   auto slice = slice_kernel(index, index.kernels[0]);
@@ -229,11 +232,15 @@ __global__ void k(Real* x) {
 
 TEST(Slice, KeepsCommentsCrlfAndForeignBytes) {
   TestApp app;
-  app.unit("a.cu", "// Gr\xc3\xbc\xc3\x9f" "e\r\n/* latin1: \xe9 */\r\n__device__ float f(float x) { return x; } // trailing \xe9\r\n\r\n"
-                   "/// Doc of k.\r\n__global__ void k(float* x) {\r\n\t// tab\r\n\tx[0] = f(1);  \r\n}\r\n");
+  app.unit("a.cu",
+           "// Gr\xc3\xbc\xc3\x9f"
+           "e\r\n/* latin1: \xe9 */\r\n__device__ float f(float x) { return x; } // trailing \xe9\r\n\r\n"
+           "/// Doc of k.\r\n__global__ void k(float* x) {\r\n\t// tab\r\n\tx[0] = f(1);  \r\n}\r\n");
   Slice slice = slice_of(app, "k");
   expect_proven(slice), expect_original_lines(slice);
-  EXPECT_TRUE(has(slice, "// Gr\xc3\xbc\xc3\x9f" "e\r\n/* latin1: \xe9 */\r\n__device__"));
+  EXPECT_TRUE(has(slice,
+                  "// Gr\xc3\xbc\xc3\x9f"
+                  "e\r\n/* latin1: \xe9 */\r\n__device__"));
   EXPECT_TRUE(has(slice, "// trailing \xe9"));
   EXPECT_TRUE(has(slice, "/// Doc of k.\r\n__global__"));
 }
@@ -281,7 +288,8 @@ TEST(Slice, PinsLinesOfAssertions) {
 
 TEST(Slice, ProvesDeviceCodeOfAUnitWhoseHostCodeDoesNotCompile) {
   TestApp app;
-  app.unit("a.cu", "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); cudaThreadSynchronize(); }\n");
+  app.unit("a.cu",
+           "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); cudaThreadSynchronize(); }\n");
   Slice slice = slice_of(app, "k");
   EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
   EXPECT_NE(slice.proof.note.find("host"), std::string::npos) << slice.proof.note;

@@ -20,7 +20,9 @@ TEST(CompileDatabase, FindsGpuUnitsByCommandNotBySuffix) {
 TEST(CompileDatabase, ReadsResponseFilesAndShellQuoting) {
   TestApp app;
   app.header("flags.rsp", "-DNAME=\"\\\"two words\\\"\" -Iinclude\n").header("a.cu", "");
-  Json entry = {{"directory", app.root().string()}, {"file", "a.cu"}, {"command", "nvcc --options-file flags.rsp '-DX=a b' -c a.cu"}};
+  Json entry = {{"directory", app.root().string()},
+                {"file", "a.cu"},
+                {"command", "nvcc --options-file flags.rsp '-DX=a b' -c a.cu"}};
   ASSERT_TRUE(write_json(app.root() / "db.json", Json::array({entry})).ok());
   auto database = read_compile_database(app.root() / "db.json");
   ASSERT_TRUE(database.ok()) << database.error().message;

@@ -1,5 +1,5 @@
-// A small application for tests: files from strings in a temporary folder, a compile database over some of them, and one call
-// each to scan it or to slice a kernel of it.
+// A small application for tests: files from strings in a temporary folder, a compile database over some of them, and
+// one call each to scan it or to slice a kernel of it.
 #pragma once
 #include <gtest/gtest.h>
 
