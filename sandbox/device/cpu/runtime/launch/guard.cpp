@@ -32,6 +32,7 @@ constexpr uint64_t kPage = 4096;
 struct Fault {
   int signal = 0, code = 0;
   uint64_t address = 0;
+  bool overflow = false;
   uint32_t block[3] = {};
 };
 
@@ -147,16 +148,17 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   kl_block* block = block_of_stack(stack);
   if (!block) return pass_on(signal, info, raw_context);
   uint64_t address = reinterpret_cast<uint64_t>(info->si_addr);
+  // A fault close to the stack pointer is the stack's guard page: there is no room to go on there.
+  bool overflow = signal == SIGSEGV && address + 16 * kPage > stack && address < stack + kPage;
   if (!fault_taken.test_and_set()) {
     fault.signal = signal;
     fault.code = info->si_code;
     fault.address = address;
+    fault.overflow = overflow;
     fault.block[0] = block->ctaid_x;
     fault.block[1] = block->ctaid_y;
     fault.block[2] = block->ctaid_z;
   }
-  // A fault close to the stack pointer is the stack's guard page: there is no room to go on there.
-  bool overflow = signal == SIGSEGV && address + 16 * kPage > stack && address < stack + kPage;
   if (overflow && note.emergency) stack = reinterpret_cast<uint64_t>(note.emergency) + kEmergencyStack;
   stack = (stack - kRedZone) & ~uint64_t(15);
   context->uc_mcontext.gregs[REG_RSP] = greg_t(stack - 8);  // As after a call.
@@ -216,6 +218,9 @@ void describe(GuardedOutcome& outcome) {
   } else if (fault.signal == SIGILL) {
     outcome.error = cudaErrorIllegalInstruction;
     outcome.detail = "illegal instruction";
+  } else if (fault.overflow) {
+    outcome.error = cudaErrorIllegalAddress;
+    outcome.detail = "a thread's stack overflowed (endless recursion, or very large local arrays)";
   } else if (fault.signal == SIGSEGV && fault.code == SI_KERNEL) {
     outcome.error = cudaErrorIllegalAddress;
     outcome.detail = "illegal memory access at a misaligned or impossible address";

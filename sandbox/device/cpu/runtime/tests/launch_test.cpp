@@ -188,8 +188,10 @@ TEST_F(Fault, UseAfterFreeOfALargeAllocationIsCaught) {
   EXPECT_CUDA(cudaErrorIllegalAddress, cudaDeviceSynchronize());
 }
 
-TEST_F(Fault, EndlessRecursionIsCaught) {
+TEST_F(Fault, EndlessRecursionIsCaughtAndNamed) {
+  testing::internal::CaptureStderr();
   CHECK_CUDA(launch(stub.recurse, 1, 1));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("stack overflowed"), std::string::npos);
   EXPECT_CUDA(cudaErrorIllegalAddress, cudaDeviceSynchronize());
 }
 

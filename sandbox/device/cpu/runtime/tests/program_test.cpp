@@ -19,7 +19,7 @@ namespace {
 std::vector<std::string> programs() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs"))
-    if (entry.path().extension() != ".h") names.push_back(entry.path().filename().string());
+    if (entry.is_regular_file() && entry.path().extension() != ".h") names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -31,24 +31,45 @@ std::string note(const std::string& source, const std::string& key, const std::s
   return at == std::string::npos ? otherwise : source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
 }
 
-class Program : public testing::TestWithParam<std::string> {};
+const fs::path kPrograms = KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs";
 
-TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
+/// `build` is a shell command in which $T is the look-alike toolkit and $P the program to make.
+void build_and_run(const std::string& build) {
   auto folder = TemporaryFolder::create("kernelift-program");
   ASSERT_TRUE(folder.ok());
-  fs::path root = folder->path(), source = fs::path(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs") / GetParam();
-  auto text = read_text(source);
-  ASSERT_TRUE(text.ok());
-  std::string look_alike = (root / "toolkit").string(), program = (root / "program").string();
-  std::string build = std::string(KL_SHIM) + " " + look_alike + " " + (root / "state").string() + " cpu && " + look_alike + "/bin/" +
-                      note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " + source.string() + " -o " + program;
-  auto built = run_process({"/bin/sh", "-c", build}, {});
+  fs::path root = folder->path();
+  std::string toolkit = (root / "toolkit").string(), program = (root / "program").string();
+  ProcessOptions options;
+  options.folder = root;
+  options.environment = {{"T", toolkit}, {"P", program}};
+  std::string make_toolkit = std::string(KL_SHIM) + " " + toolkit + " " + (root / "state").string() + " cpu && ";
+  auto built = run_process({"/bin/sh", "-c", make_toolkit + build}, options);
   ASSERT_TRUE(built.ok()) << built.error().message;
   ASSERT_TRUE(built->ok()) << built->out << built->err;
   auto ran = run_process({program}, {});
   ASSERT_TRUE(ran.ok()) << ran.error().message;
   EXPECT_TRUE(ran->ok()) << ran->out << ran->err;
   EXPECT_NE(ran->out.find("PASS\n"), std::string::npos) << ran->out << ran->err;
+}
+
+class Program : public testing::TestWithParam<std::string> {};
+
+TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
+  fs::path source = kPrograms / GetParam();
+  auto text = read_text(source);
+  ASSERT_TRUE(text.ok());
+  build_and_run("$T/bin/" + note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " + source.string() + " -o $P");
+}
+
+TEST(RelocatableProgram, BuiltInOneCommandSharesDeviceCodeBetweenUnits) {
+  std::string folder = (kPrograms / "relocatable").string();
+  build_and_run("$T/bin/nvcc -O2 -rdc=true " + folder + "/main.cu " + folder + "/other.cu -o $P");
+}
+
+TEST(RelocatableProgram, DeviceLinkedApartAndLinkedByTheHostCompilerSharesDeviceCodeToo) {
+  std::string folder = (kPrograms / "relocatable").string();
+  build_and_run("$T/bin/nvcc -O2 -dc " + folder + "/main.cu -o main.o && $T/bin/nvcc -O2 -dc " + folder + "/other.cu -o other.o && " +
+                "$T/bin/nvcc -dlink main.o other.o -o linked.o && g++ main.o other.o linked.o -o $P -L$T/lib64 -lcudart_static -lcudadevrt");
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, Program, testing::ValuesIn(programs()), [](const auto& info) {
