@@ -1,10 +1,10 @@
-// Uses the other unit's functions, variables and kernel, beside its own.
+// Uses the other unit's functions, variables and kernel; its own static counter has the same name as the other's.
 #include <cuda_runtime.h>
 #include "../check.h"
 #include "shared.h"
 
-__device__ int own_counter = 1000;
-__global__ void evaluate(float* out) { out[threadIdx.x] = polynomial(float(threadIdx.x)); atomicAdd(&own_counter, 1); }
+static __device__ int private_counter = 1000;
+__global__ void evaluate(float* out) { out[threadIdx.x] = polynomial(float(threadIdx.x)); atomicAdd(&private_counter, 1); }
 
 int main() {
   float values[4] = {1, 2, 3, 4}, out[10], *device = on_device<float>(nullptr, 10);
@@ -16,7 +16,7 @@ int main() {
   int counter = 0;
   CUDA(cudaMemcpyFromSymbol(&counter, shared_counter, sizeof counter));
   CHECK(counter == 5 + 48);
-  CUDA(cudaMemcpyFromSymbol(&counter, own_counter, sizeof counter));
+  CUDA(cudaMemcpyFromSymbol(&counter, private_counter, sizeof counter));
   CHECK(counter == 1010);
   CHECK(count_second(7) == 7);
   return PASS();
