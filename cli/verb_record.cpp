@@ -31,9 +31,19 @@ Json instances_json(const std::vector<CapturedInstance>& instances) {
   return list;
 }
 
+/// In the hot list's order, a kernel's launches in theirs.
+std::vector<const CapturedInstance*> hottest_first(const RecordOutcome& outcome) {
+  std::vector<const CapturedInstance*> sorted;
+  for (auto& kernel : outcome.info.profile)
+    for (auto& instance : outcome.instances)
+      if (instance.kernel == kernel.key) sorted.push_back(&instance);
+  return sorted;
+}
+
 std::string instances_text(const RecordOutcome& outcome) {
   std::string text;
-  for (auto& instance : outcome.instances) {
+  for (auto* one : hottest_first(outcome)) {
+    auto& instance = *one;
     char line[200];
     std::snprintf(line, sizeof line, "  %-12s launch %-7llu %10s  %10s  ", instance.id.c_str(),
                   static_cast<unsigned long long>(instance.launch_index), duration_text(instance.microseconds).c_str(),

@@ -76,6 +76,20 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   return mep;
 }
 
+/// The line that instantiates a template is for clang alone: g++, which nvcc runs, refuses one that names a kernel of an
+/// unnamed namespace from outside, and does not need it because main takes the kernel's address.
+void guard_instantiation(Slice& slice) {
+  if (slice.instantiation.empty()) return;
+  size_t at = slice.text.rfind(slice.instantiation);
+  if (at == std::string::npos || (at > 0 && slice.text[at - 1] != '\n')) return;
+  auto line = std::count(slice.text.begin(), slice.text.begin() + static_cast<ptrdiff_t>(at), '\n');
+  slice.text.insert(at + slice.instantiation.size(), "\n#endif");
+  slice.text.insert(at, "#ifdef __clang__\n");
+  if (size_t(line) >= slice.origins.size()) return;
+  slice.origins.insert(slice.origins.begin() + line + 1, LineOrigin{});
+  slice.origins.insert(slice.origins.begin() + line, LineOrigin{});
+}
+
 Status take_place(const fs::path& fresh, const fs::path& place) {
   std::error_code code;
   fs::path old = place.string() + ".replaced";
@@ -118,6 +132,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   KERNELIFT_TRY(check_place(place));
 
   KERNELIFT_ASSIGN(Slice slice, slice_kernel(index, *kernel, {}));
+  guard_instantiation(slice);
   FrontendOptions frontend;
   frontend.language = index.language.empty() ? "cuda" : index.language;
   frontend.headers = slice.headers;

@@ -22,7 +22,10 @@ constexpr const char* kSource = R"(#include <cuda_runtime.h>
 #define BLOCK 64
 namespace app {
 struct Cell { float value, weight; };
-namespace { __constant__ float table[4]; }
+namespace {
+__constant__ float table[4];
+template <int N> __global__ void hidden(float* p) { p[0] = N; }
+}
 __device__ int unused_elsewhere;
 __device__ float weigh(const Cell& cell, int i) { return table[i % 4] * cell.value * cell.weight; }
 __global__ void smooth(const Cell* cells, float* out, int n) {
@@ -34,6 +37,7 @@ template <class T> __global__ void twice(T* p) { p[threadIdx.x] *= T(2); }
 void run(const Cell* cells, float* out, int n) {
   smooth<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(cells, out, n);
   other<<<1, 1>>>(nullptr);
+  hidden<3><<<1, 1>>>(out);
   twice<<<1, 32>>>(out);
   twice<<<1, 32>>>((double*)nullptr);
 }
@@ -112,6 +116,25 @@ TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   EXPECT_THAT(text, HasSubstr("weigh"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("unused_elsewhere")));
 
+  auto nvcc = find_program("nvcc");
+  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
+  ProcessOptions process;
+  process.folder = *folder;
+  auto built = run_process({nvcc->string(), "main.cu"}, process);
+  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+}
+
+TEST_F(ExtractTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
+  scan();
+  auto request = options("hidden");
+  request.synthesise = true;
+  auto folder = extract_mep(request);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  auto mep = Mep::read(*folder);
+  ASSERT_TRUE(mep.ok());
+  auto text = *read_text(*folder / "kernel.cu");
+  EXPECT_EQ(mep->origins.size(), size_t(std::count(text.begin(), text.end(), '\n')));
   auto nvcc = find_program("nvcc");
   if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
   if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
