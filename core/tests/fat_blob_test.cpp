@@ -1,3 +1,4 @@
+// The blob that carries device code inside a program, and what damage does to it.
 #include "core/toolchain/fat_blob.h"
 
 #include <gmock/gmock.h>
