@@ -1,3 +1,4 @@
+// scan on small applications of a few files, one aspect each: real parses in real processes.
 #include "extractor/scan/scan.h"
 
 #include <algorithm>

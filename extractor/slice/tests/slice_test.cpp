@@ -1,3 +1,4 @@
+// slice on small applications, one aspect each. Nearly every case is proven by compiling original and slice.
 #include "extractor/slice/slice.h"
 
 #include "extractor/slice/proof.h"

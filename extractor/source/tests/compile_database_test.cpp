@@ -1,3 +1,4 @@
+// Compile databases as builds write them, and as damage leaves them.
 #include "extractor/source/compile_database.h"
 
 #include "extractor/source/tests/test_app.h"
