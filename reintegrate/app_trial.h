@@ -50,7 +50,7 @@ struct AppTiming {
 
 struct TrialOptions {
   int first_look = 6;          ///< Pairs before the first decision.
-  int most_pairs = 18;         ///< Then the answer is "not measurably faster".
+  int most_pairs = 12;         ///< Then the answer is "not measurably faster".
   double smallest_gain = 1.01; ///< The interval's lower bound must exceed it.
   double time_limit = 600;     ///< Seconds of timing; three pairs are taken whatever they cost.
 };
