@@ -68,9 +68,9 @@ void driver_only(benchmark::State& state) {
 }
 
 BENCHMARK(driver_only)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(1);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
 BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(6)->MinTime(3);
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond)->MinWarmUpTime(1);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
 BENCHMARK(nvcc_ptx)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(3);
 
 }  // namespace
