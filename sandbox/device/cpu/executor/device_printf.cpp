@@ -107,9 +107,14 @@ FormattedText format_device_printf(const char* format, const void* arguments) {
         else append(result.text, conversion + std::string(size_t(narrow), 'h') + kind, packed.next<unsigned>());
         break;
       case 'c': append(result.text, conversion + kind, packed.next<int>()); break;
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-        append(result.text, conversion + kind, packed.next<double>());
-        break;
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': append(result.text, conversion + kind, packed.next<double>()); break;
       case 's': {
         const char* string = packed.next<const char*>();
         append(result.text, conversion + kind, string ? string : "(null)");
@@ -117,9 +122,7 @@ FormattedText format_device_printf(const char* format, const void* arguments) {
       }
       case 'p': append(result.text, conversion + kind, packed.next<void*>()); break;
       case 'n': packed.next<void*>(); break;
-      default:
-        result.text.append(at, size_t(p - at) + (kind ? 1 : 0));
-        break;
+      default: result.text.append(at, size_t(p - at) + (kind ? 1 : 0)); break;
     }
     at = kind ? p + 1 : p;
   }

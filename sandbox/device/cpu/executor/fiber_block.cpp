@@ -1,5 +1,5 @@
-// Scheduling inside a block. Who may run is one 32-bit mask per warp, so finding the next fiber is a bit scan; a barrier
-// costs each thread one context switch and a few instructions.
+// Scheduling inside a block. Who may run is one 32-bit mask per warp, so finding the next fiber is a bit scan; a
+// barrier costs each thread one context switch and a few instructions.
 //
 // Spin loops yield: the fiber leaves the runnable set until the round is over, so that a round always ends and the
 // worker can run its other blocks. Lockstep (volatile shared memory, __activemask) releases lanes only when their whole
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kRecursiveStack = 256 << 10;  // Bytes where the compiler could not bound a thread's stack.
 constexpr size_t kStackMargin = 24 << 10;      // For what runs on top of device code: libm, printf, the executor.
-constexpr size_t kSharedSpacing = 256 << 10;   // Arenas are this long, so that "is this address shared?" is one compare.
+constexpr size_t kSharedSpacing = 256 << 10;  // Arenas are this long, so that "is this address shared?" is one compare.
 
 /// The block whose fibers this thread runs: a fresh fiber finds itself through it.
 thread_local FiberBlock* running_block = nullptr;
@@ -47,9 +47,10 @@ void FiberBlock::begin(uint64_t block_index, uint32_t processor) {
   set_block_id(block_, block_index);
   kl_block& block = block_.block;
   block.processor = processor;
-  block.shared = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(shared_.get()) + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN *
-                                         KL_SHARED_ALIGN);
-  block.dynamic_shared = block.shared + (state_.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
+  block.shared = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(shared_.get()) + KL_SHARED_ALIGN - 1) /
+                                         KL_SHARED_ALIGN * KL_SHARED_ALIGN);
+  block.dynamic_shared =
+      block.shared + (state_.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
   uint32_t linear = 0;
   for (uint32_t z = 0; z < block.ntid_z; ++z)
     for (uint32_t y = 0; y < block.ntid_y; ++y)
@@ -296,10 +297,10 @@ std::string FiberBlock::describe_waits() const {
   for (const Warp& warp : warps_)
     for (const Group& group : warp.groups) in_warp += uint32_t(std::popcount(group.arrived));
   const kl_block& block = block_.block;
-  return "block (" + std::to_string(block.ctaid_x) + "," + std::to_string(block.ctaid_y) + "," + std::to_string(block.ctaid_z) +
-         "): of " + std::to_string(live_) + " threads that have not ended, " + std::to_string(at_barrier) +
-         " wait at a block barrier, " + std::to_string(in_warp) + " in a warp operation and " + std::to_string(at_grid_) +
-         " at a grid barrier, for threads that never come";
+  return "block (" + std::to_string(block.ctaid_x) + "," + std::to_string(block.ctaid_y) + "," +
+         std::to_string(block.ctaid_z) + "): of " + std::to_string(live_) + " threads that have not ended, " +
+         std::to_string(at_barrier) + " wait at a block barrier, " + std::to_string(in_warp) +
+         " in a warp operation and " + std::to_string(at_grid_) + " at a grid barrier, for threads that never come";
 }
 
 }  // namespace kernelift::cpu

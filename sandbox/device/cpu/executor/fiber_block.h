@@ -14,8 +14,8 @@ struct Fiber {
   kl_thread thread;  ///< First: services get a pointer to it.
   boost::context::detail::fcontext_t context;
   uint32_t warp, lane;
-  uint32_t site;     ///< Where it waits in lockstep.
-  uint32_t answer;   ///< What its barrier or active mask answered.
+  uint32_t site;    ///< Where it waits in lockstep.
+  uint32_t answer;  ///< What its barrier or active mask answered.
 };
 
 class FiberBlock {
@@ -53,7 +53,7 @@ class FiberBlock {
     uint32_t arrived = 0, expected = 0, set = 0, op = 0, site = 0;
     std::vector<uint32_t> waiting;  ///< Lanes, per warp.
   };
-  struct Group {                    ///< Lanes that meet in one warp operation.
+  struct Group {  ///< Lanes that meet in one warp operation.
     uint32_t op, mask, arrived;
   };
   struct Warp {

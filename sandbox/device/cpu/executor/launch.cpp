@@ -29,16 +29,21 @@ std::string check_geometry(const kl_kernel& kernel, const Geometry& geometry) {
   const uint32_t block[3] = {geometry.block.x, geometry.block.y, geometry.block.z};
   for (int axis = 0; axis < 3; ++axis) {
     if (grid[axis] == 0 || block[axis] == 0) return "a grid or block dimension is zero";
-    if (grid[axis] > kMaxGrid[axis]) return "the grid is larger than " + std::to_string(kMaxGrid[axis]) + " along one axis";
-    if (block[axis] > kMaxBlock[axis]) return "the block is larger than " + std::to_string(kMaxBlock[axis]) + " along one axis";
+    if (grid[axis] > kMaxGrid[axis])
+      return "the grid is larger than " + std::to_string(kMaxGrid[axis]) + " along one axis";
+    if (block[axis] > kMaxBlock[axis])
+      return "the block is larger than " + std::to_string(kMaxBlock[axis]) + " along one axis";
   }
   if (geometry.block.count() > limits.max_threads_per_block)
-    return std::to_string(geometry.block.count()) + " threads in a block; the limit is " + std::to_string(limits.max_threads_per_block);
+    return std::to_string(geometry.block.count()) + " threads in a block; the limit is " +
+           std::to_string(limits.max_threads_per_block);
   if (kernel.max_threads && geometry.block.count() > kernel.max_threads)
-    return std::to_string(geometry.block.count()) + " threads in a block; the kernel's __launch_bounds__ allow " + std::to_string(kernel.max_threads);
+    return std::to_string(geometry.block.count()) + " threads in a block; the kernel's __launch_bounds__ allow " +
+           std::to_string(kernel.max_threads);
   const uint64_t shared = uint64_t(kernel.static_shared_bytes) + geometry.shared_bytes;
   if (shared > limits.shared_per_block_optin)
-    return std::to_string(shared) + " bytes of shared memory; the limit is " + std::to_string(limits.shared_per_block_optin);
+    return std::to_string(shared) + " bytes of shared memory; the limit is " +
+           std::to_string(limits.shared_per_block_optin);
   if ((kernel.flags & KL_USES_GRID_SYNC) && !geometry.cooperative)
     return "the kernel synchronises its whole grid and needs a cooperative launch";
   return "";
@@ -63,7 +68,8 @@ void set_block_id(BlockState& state, uint64_t index) {
   block.nctaid_x = launch.grid.x, block.nctaid_y = launch.grid.y, block.nctaid_z = launch.grid.z;
 }
 
-LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const void* arguments, const LaunchOptions& options) {
+LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const void* arguments,
+                     const LaunchOptions& options) {
   LaunchOutcome outcome;
   outcome.detail = check_geometry(kernel, geometry);
   if (!outcome.detail.empty()) {

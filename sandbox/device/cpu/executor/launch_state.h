@@ -15,11 +15,11 @@ struct LaunchState {
   const LaunchOptions& options;
   kl_launch launch{};
   uint64_t blocks = 0;
-  uint32_t threads = 0;                       ///< Per block.
+  uint32_t threads = 0;  ///< Per block.
   bool cooperative = false;
   std::atomic<uint64_t> next_block{0};
-  std::atomic<bool> stopped{false};           ///< A fault was recorded; everyone leaves.
-  std::atomic<uint64_t> progress{0};          ///< Grows whenever a thread got further than a spin loop.
+  std::atomic<bool> stopped{false};   ///< A fault was recorded; everyone leaves.
+  std::atomic<uint64_t> progress{0};  ///< Grows whenever a thread got further than a spin loop.
   std::atomic<uint64_t> grid_arrived{0}, grid_generation{0};
   std::mutex print_mutex;
 
@@ -47,8 +47,8 @@ struct LaunchState {
 struct BlockState {
   kl_block block{};
   LaunchState* state = nullptr;
-  void* jump = nullptr;                       ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
-  class FiberBlock* fibers = nullptr;         ///< FIBER only.
+  void* jump = nullptr;                ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
+  class FiberBlock* fibers = nullptr;  ///< FIBER only.
 
   static BlockState& of(kl_block* block) { return *reinterpret_cast<BlockState*>(block); }
 };

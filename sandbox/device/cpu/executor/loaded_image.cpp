@@ -62,8 +62,9 @@ Result<std::shared_ptr<LoadedImage>> LoadedImage::load(std::span<const char> elf
   if (!state->image || state->image->magic != KL_IMAGE_MAGIC)
     return environment_error(name + " is not a CPU image (it does not export kernelift_image)");
   if (state->image->version != KL_IMAGE_VERSION)
-    return environment_error("CPU image " + name + " has version " + std::to_string(state->image->version) + ", this Kernelift runs version " +
-                             std::to_string(KL_IMAGE_VERSION) + "; compile it again");
+    return environment_error("CPU image " + name + " has version " + std::to_string(state->image->version) +
+                             ", this Kernelift runs version " + std::to_string(KL_IMAGE_VERSION) +
+                             "; compile it again");
   if (state->image->services) *state->image->services = &services();
   return std::shared_ptr<LoadedImage>(new LoadedImage(std::move(state)));
 }

@@ -12,7 +12,8 @@ std::string describe_thread(const kl_block& block, uint32_t linear) {
   auto triple = [](uint32_t x, uint32_t y, uint32_t z) {
     return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
   };
-  const uint32_t x = linear % block.ntid_x, y = linear / block.ntid_x % block.ntid_y, z = linear / block.ntid_x / block.ntid_y;
+  const uint32_t x = linear % block.ntid_x, y = linear / block.ntid_x % block.ntid_y,
+                 z = linear / block.ntid_x / block.ntid_y;
   return "block " + triple(block.ctaid_x, block.ctaid_y, block.ctaid_z) + " thread " + triple(x, y, z);
 }
 
@@ -29,10 +30,12 @@ int32_t print(kl_block* block, const char* format, const void* arguments) {
   return text.arguments;
 }
 
-void assert_fail(kl_block* block, uint32_t linear, const char* message, const char* file, uint32_t line, const char* function) {
+void assert_fail(kl_block* block, uint32_t linear, const char* message, const char* file, uint32_t line,
+                 const char* function) {
   auto text = [](const char* string) { return std::string(string ? string : "?"); };
   launch_of(block).fail(LaunchFault::Assert, text(file) + ":" + std::to_string(line) + ": " + text(function) + ": " +
-                                                 describe_thread(*block, linear) + " Assertion `" + text(message) + "` failed.");
+                                                 describe_thread(*block, linear) + " Assertion `" + text(message) +
+                                                 "` failed.");
   abandon_block(block);
 }
 
@@ -43,7 +46,8 @@ void trap(kl_block* block, uint32_t linear) {
 
 void divergent(kl_block* block, const char* sites) {
   launch_of(block).fail(LaunchFault::DivergentBarrier,
-                        std::string("threads of one block wait at different __syncthreads() (") + sites + "), " + describe_thread(*block, 0));
+                        std::string("threads of one block wait at different __syncthreads() (") + sites + "), " +
+                            describe_thread(*block, 0));
   abandon_block(block);
 }
 
@@ -85,8 +89,9 @@ void exit_thread(kl_thread* thread) { FiberBlock::of(thread).exit(FiberBlock::fi
 }  // namespace
 
 const kl_services& services() {
-  static const kl_services kTable = {print,   assert_fail, trap,   divergent, allocate,    release,  global_timer, nanosleep,
-                                     barrier, arrive,      warp,   active_mask, lockstep, yield,    grid_sync,    exit_thread};
+  static const kl_services kTable = {print,        assert_fail, trap,      divergent,  allocate, release,
+                                     global_timer, nanosleep,   barrier,   arrive,     warp,     active_mask,
+                                     lockstep,     yield,       grid_sync, exit_thread};
   return kTable;
 }
 

@@ -41,7 +41,8 @@ std::unique_ptr<StackSlab> StackSlab::take(uint32_t stacks, size_t bytes) {
       }
   }
   const size_t stride = bytes + kPage;
-  void* base = mmap(nullptr, stride * stacks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base =
+      mmap(nullptr, stride * stacks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return nullptr;
   auto slab = std::unique_ptr<StackSlab>(new StackSlab(static_cast<char*>(base), stride, bytes, stacks));
   for (uint32_t i = 0; i < stacks; ++i)
@@ -56,8 +57,6 @@ void StackSlab::give_back(std::unique_ptr<StackSlab> slab) {
 
 StackSlab::~StackSlab() { munmap(base_, stride_ * stacks_); }
 
-void* StackSlab::top(uint32_t index) const {
-  return base_ + (index + 1) * stride_ - index % kColours * kColourStep;
-}
+void* StackSlab::top(uint32_t index) const { return base_ + (index + 1) * stride_ - index % kColours * kColourStep; }
 
 }  // namespace kernelift::cpu

@@ -23,10 +23,22 @@ uint64_t shuffled(kl_warp_op op, uint32_t lanes, const WarpLanes& warp, unsigned
   int source = self;
   bool inside = false;
   switch (op) {
-    case KL_WARP_SHFL_UP: source = self - index; inside = source >= last; break;
-    case KL_WARP_SHFL_DOWN: source = self + index; inside = source <= last; break;
-    case KL_WARP_SHFL_BFLY: source = self ^ index; inside = source <= last; break;
-    default: source = first | (index & ~segment & 31); inside = source <= last; break;
+    case KL_WARP_SHFL_UP:
+      source = self - index;
+      inside = source >= last;
+      break;
+    case KL_WARP_SHFL_DOWN:
+      source = self + index;
+      inside = source <= last;
+      break;
+    case KL_WARP_SHFL_BFLY:
+      source = self ^ index;
+      inside = source <= last;
+      break;
+    default:
+      source = first | (index & ~segment & 31);
+      inside = source <= last;
+      break;
   }
   if (!inside || !(lanes >> source & 1)) source = self;
   return (warp.value[source] & 0xffffffffu) | (inside ? kPredicate : 0);

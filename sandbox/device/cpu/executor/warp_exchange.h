@@ -8,8 +8,9 @@ namespace kernelift::cpu {
 
 struct WarpLanes {
   uint64_t value[KL_WARP_SIZE];
-  uint64_t operand[KL_WARP_SIZE];  ///< Shuffles: lane or delta in the low word, PTX's clamp and segment mask in the high.
-  uint64_t answer[KL_WARP_SIZE];   ///< Bit 32: the predicate of shuffles, match_all and elect.
+  uint64_t
+      operand[KL_WARP_SIZE];  ///< Shuffles: lane or delta in the low word, PTX's clamp and segment mask in the high.
+  uint64_t answer[KL_WARP_SIZE];  ///< Bit 32: the predicate of shuffles, match_all and elect.
 };
 
 /// `lanes`: those that take part; answers of others are left alone.

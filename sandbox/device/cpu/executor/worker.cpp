@@ -1,12 +1,13 @@
-// Two ways to run blocks. Loops: one arena per worker, blocks taken in chunks so that tiny blocks cost little. Fibers: a
-// set of resident blocks taken in order; while all of them only spin, another block is made resident, since the thread
-// they wait for may be in it; when there is none left to add and nothing moves for long, the launch is called hung.
+// Two ways to run blocks. Loops: one arena per worker, blocks taken in chunks so that tiny blocks cost little. Fibers:
+// a set of resident blocks taken in order; while all of them only spin, another block is made resident, since the
+// thread they wait for may be in it; when there is none left to add and nothing moves for long, the launch is called
+// hung.
 #include "sandbox/device/cpu/executor/worker.h"
 
+#include <sched.h>
 #include <csetjmp>
 #include <cstring>
 #include <new>
-#include <sched.h>
 
 #include "sandbox/device/cpu/executor/fiber_block.h"
 
@@ -14,8 +15,8 @@ namespace kernelift::cpu {
 
 namespace {
 
-constexpr uint64_t kChunkThreads = 16384;       // A chunk of about this many threads amortises the shared counter.
-constexpr uint64_t kResidentFibers = 16384;     // Per worker, when blocks wait for each other.
+constexpr uint64_t kChunkThreads = 16384;    // A chunk of about this many threads amortises the shared counter.
+constexpr uint64_t kResidentFibers = 16384;  // Per worker, when blocks wait for each other.
 constexpr auto kNoProgress = std::chrono::seconds(10);
 constexpr size_t kSharedSpacing = 256 << 10;
 
@@ -54,11 +55,13 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
   BlockState block;
   Arena arena;
   if (!arena.reserve(stride * kernel.frame_bytes))
-    return state.fail(LaunchFault::OutOfResources, "no memory for a block's frame of " + std::to_string(stride * kernel.frame_bytes) + " bytes");
+    return state.fail(LaunchFault::OutOfResources,
+                      "no memory for a block's frame of " + std::to_string(stride * kernel.frame_bytes) + " bytes");
   block.state = &state;
   block.block.processor = worker;
   block.block.shared = arena.shared();
-  block.block.dynamic_shared = arena.shared() + (kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
+  block.block.dynamic_shared =
+      arena.shared() + (kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
   block.block.frame = arena.frame();
   block.block.frame_stride = stride;
   const uint64_t chunk = std::max<uint64_t>(1, std::min(kChunkThreads / state.threads, state.blocks / 16));
@@ -101,7 +104,8 @@ class Residents {
     } else {
       block = std::make_unique<FiberBlock>(state_);
       if (!block->allocate()) {
-        state_.fail(LaunchFault::OutOfResources, "no memory for the stacks of " + std::to_string(state_.threads) + " threads");
+        state_.fail(LaunchFault::OutOfResources,
+                    "no memory for the stacks of " + std::to_string(state_.threads) + " threads");
         return false;
       }
     }
@@ -141,8 +145,8 @@ class Residents {
     }
     const auto limit = state_.options.no_progress_timeout.value_or(kNoProgress);
     if (now - *since_ > limit)
-      state_.fail(LaunchFault::TimedOut, "no thread made progress for " + std::to_string(limit.count()) +
-                                             " ms; " + blocks_.front()->describe_waits());
+      state_.fail(LaunchFault::TimedOut, "no thread made progress for " + std::to_string(limit.count()) + " ms; " +
+                                             blocks_.front()->describe_waits());
     sched_yield();
   }
 

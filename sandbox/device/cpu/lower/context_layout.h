@@ -10,8 +10,22 @@ struct ThreadField {
 };
 struct BlockField {
   enum {
-    launch, ctaid_x, ctaid_y, ctaid_z, ntid_x, ntid_y, ntid_z, nctaid_x, nctaid_y, nctaid_z, processor,
-    shared, dynamic_shared, frame, frame_stride, current,
+    launch,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    processor,
+    shared,
+    dynamic_shared,
+    frame,
+    frame_stride,
+    current,
   };
 };
 

@@ -81,7 +81,8 @@ Status link_device_library(Module& module) {
   for (Function& function : module) {
     if (function.isDeclaration() || before.contains(function.getName().str())) continue;
     function.setLinkage(GlobalValue::InternalLinkage);
-    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "min-legal-vector-width"})
+    for (const char* attribute :
+         {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "min-legal-vector-width"})
       function.removeFnAttr(attribute);
   }
   return done();

@@ -28,7 +28,8 @@ class IntrinsicLowering {
     if (!callee || !callee->isDeclaration()) return done();
     StringRef name = callee->getName();
     if (callee->isIntrinsic()) {
-      if (callee->getIntrinsicID() != Intrinsic::trap && callee->getIntrinsicID() != Intrinsic::debugtrap) return done();
+      if (callee->getIntrinsicID() != Intrinsic::trap && callee->getIntrinsicID() != Intrinsic::debugtrap)
+        return done();
       return replace(call, fault(builder));
     }
     if (Value* value = runtime_call(builder, *call, name)) return replace(call, value);
@@ -36,7 +37,8 @@ class IntrinsicLowering {
     if (Value* value = nvvm_call(builder, *call, name)) return replace(call, value);
     const std::string library_name = device_library_name(name);
     if (library_name.empty())
-      return refused("the CPU device does not support the intrinsic llvm.nvvm." + name.str() + " (" + place_of(*call) + ")");
+      return refused("the CPU device does not support the intrinsic llvm.nvvm." + name.str() + " (" + place_of(*call) +
+                     ")");
     call->setCalledFunction(cast<Function>(
         call->getModule()->getOrInsertFunction(library_name, call->getFunctionType(), AttributeList()).getCallee()));
     return done();
@@ -51,17 +53,21 @@ class IntrinsicLowering {
 
   Value* block(IRBuilderBase& builder) { return load_thread_field(builder, thread_, ThreadField::block); }
   Value* linear(IRBuilderBase& builder) { return load_thread_field(builder, thread_, ThreadField::linear); }
-  Value* fault(IRBuilderBase& builder) { return call_service(builder, Service::trap, {block(builder), linear(builder)}); }
+  Value* fault(IRBuilderBase& builder) {
+    return call_service(builder, Service::trap, {block(builder), linear(builder)});
+  }
 
   Value* runtime_call(IRBuilderBase& builder, CallInst& call, StringRef name) {
     if (name == "vprintf")
       return call_service(builder, Service::print, {block(builder), call.getArgOperand(0), call.getArgOperand(1)});
     if (name == "__assertfail")
-      return call_service(builder, Service::assert_fail,
-                          {block(builder), linear(builder), call.getArgOperand(0), call.getArgOperand(1),
-                           builder.CreateZExtOrTrunc(call.getArgOperand(2), builder.getInt32Ty()), call.getArgOperand(3)});
+      return call_service(
+          builder, Service::assert_fail,
+          {block(builder), linear(builder), call.getArgOperand(0), call.getArgOperand(1),
+           builder.CreateZExtOrTrunc(call.getArgOperand(2), builder.getInt32Ty()), call.getArgOperand(3)});
     if (name == "malloc")
-      return call_service(builder, Service::allocate, {builder.CreateZExtOrTrunc(call.getArgOperand(0), builder.getInt64Ty())});
+      return call_service(builder, Service::allocate,
+                          {builder.CreateZExtOrTrunc(call.getArgOperand(0), builder.getInt64Ty())});
     if (name == "free") return call_service(builder, Service::release, {call.getArgOperand(0)});
     if (name == "__kl_grid_sync") return call_service(builder, Service::grid_sync, {thread_});
     if (name == "abort" || name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual") return fault(builder);
@@ -88,7 +94,8 @@ class IntrinsicLowering {
   }
 
   Value* barrier(IRBuilderBase& builder, CallInst& call, StringRef name) {
-    if (name == "bar.warp.sync") return warp(builder, KL_WARP_SYNC, call.getArgOperand(0), builder.getInt64(0), nullptr);
+    if (name == "bar.warp.sync")
+      return warp(builder, KL_WARP_SYNC, call.getArgOperand(0), builder.getInt64(0), nullptr);
     if (!name.consume_front("barrier.cta.")) return nullptr;
     Value* id = call.getArgOperand(0);
     const bool counted = name.ends_with(".count");
@@ -102,7 +109,8 @@ class IntrinsicLowering {
     } else if (!name.starts_with("sync")) {
       return nullptr;
     }
-    Value* answer = call_service(builder, Service::barrier, {thread_, id, count, builder.getInt32(op), predicate, builder.getInt32(0)});
+    Value* answer = call_service(builder, Service::barrier,
+                                 {thread_, id, count, builder.getInt32(op), predicate, builder.getInt32(0)});
     return call.getType()->isIntegerTy(1) ? builder.CreateIsNotNull(answer) : answer;
   }
 
@@ -140,34 +148,41 @@ class IntrinsicLowering {
                                         builder.CreateShl(builder.CreateZExt(argument(3), builder.getInt64Ty()), 32));
       return answer(builder, warp(builder, op, argument(0), widened(builder, argument(1)), operand), call.getType());
     }
-    static const std::map<StringRef, unsigned> kVotes = {{"vote.all.sync", KL_WARP_VOTE_ALL}, {"vote.any.sync", KL_WARP_VOTE_ANY},
-        {"vote.uni.sync", KL_WARP_VOTE_UNI}, {"vote.ballot.sync", KL_WARP_BALLOT}, {"match.any.sync.i32", KL_WARP_MATCH_ANY},
-        {"match.any.sync.i64", KL_WARP_MATCH_ANY}, {"match.all.sync.i32p", KL_WARP_MATCH_ALL},
-        {"match.all.sync.i64p", KL_WARP_MATCH_ALL}};
+    static const std::map<StringRef, unsigned> kVotes = {
+        {"vote.all.sync", KL_WARP_VOTE_ALL},        {"vote.any.sync", KL_WARP_VOTE_ANY},
+        {"vote.uni.sync", KL_WARP_VOTE_UNI},        {"vote.ballot.sync", KL_WARP_BALLOT},
+        {"match.any.sync.i32", KL_WARP_MATCH_ANY},  {"match.any.sync.i64", KL_WARP_MATCH_ANY},
+        {"match.all.sync.i32p", KL_WARP_MATCH_ALL}, {"match.all.sync.i64p", KL_WARP_MATCH_ALL}};
     if (auto vote = kVotes.find(name); vote != kVotes.end())
-      return answer(builder, warp(builder, vote->second, argument(0), widened(builder, argument(1)), nullptr), call.getType());
+      return answer(builder, warp(builder, vote->second, argument(0), widened(builder, argument(1)), nullptr),
+                    call.getType());
     if (name == "elect.sync")
       return answer(builder, warp(builder, KL_WARP_ELECT, argument(0), builder.getInt64(0), nullptr), call.getType());
-    static const std::map<StringRef, unsigned> kReductions = {{"redux.sync.add", KL_WARP_ADD}, {"redux.sync.and", KL_WARP_AND},
-        {"redux.sync.or", KL_WARP_OR}, {"redux.sync.xor", KL_WARP_XOR}, {"redux.sync.min", KL_WARP_MIN},
-        {"redux.sync.max", KL_WARP_MAX}, {"redux.sync.umin", KL_WARP_UMIN}, {"redux.sync.umax", KL_WARP_UMAX}};
+    static const std::map<StringRef, unsigned> kReductions = {
+        {"redux.sync.add", KL_WARP_ADD},   {"redux.sync.and", KL_WARP_AND},  {"redux.sync.or", KL_WARP_OR},
+        {"redux.sync.xor", KL_WARP_XOR},   {"redux.sync.min", KL_WARP_MIN},  {"redux.sync.max", KL_WARP_MAX},
+        {"redux.sync.umin", KL_WARP_UMIN}, {"redux.sync.umax", KL_WARP_UMAX}};
     if (auto reduction = kReductions.find(name); reduction != kReductions.end())
-      return answer(builder, warp(builder, reduction->second, argument(1), widened(builder, argument(0)), nullptr), call.getType());
+      return answer(builder, warp(builder, reduction->second, argument(1), widened(builder, argument(0)), nullptr),
+                    call.getType());
     return nullptr;
   }
 
   Value* memory_operation(IRBuilderBase& builder, CallInst& call, StringRef name) {
-    if (name.starts_with("membar") || name.starts_with("fence.")) return builder.CreateFence(AtomicOrdering::SequentiallyConsistent);
+    if (name.starts_with("membar") || name.starts_with("fence."))
+      return builder.CreateFence(AtomicOrdering::SequentiallyConsistent);
     if (name == "nanosleep") return call_service(builder, Service::nanosleep, {thread_, call.getArgOperand(0)});
     if (name == "exit") return call_service(builder, Service::exit_thread, {thread_});
     if (name.starts_with("ldu.global") || name.starts_with("ldg.global")) {
       const auto* align = dyn_cast<ConstantInt>(call.getArgOperand(1));
-      return builder.CreateAlignedLoad(call.getType(), call.getArgOperand(0), MaybeAlign(align ? align->getZExtValue() : 1));
+      return builder.CreateAlignedLoad(call.getType(), call.getArgOperand(0),
+                                       MaybeAlign(align ? align->getZExtValue() : 1));
     }
-    for (const char* hint : {"prefetch", "applypriority", "discard", "griddepcontrol", "setmaxnreg", "pm.event", "cp.async.commit",
-                             "cp.async.wait"})
+    for (const char* hint : {"prefetch", "applypriority", "discard", "griddepcontrol", "setmaxnreg", "pm.event",
+                             "cp.async.commit", "cp.async.wait"})
       if (name.starts_with(hint)) return builder.getInt32(0);
-    if (StringRef rest = name; rest.consume_front("cp.async.ca.shared.global.") || rest.consume_front("cp.async.cg.shared.global."))
+    if (StringRef rest = name;
+        rest.consume_front("cp.async.ca.shared.global.") || rest.consume_front("cp.async.cg.shared.global."))
       return copy_to_shared(builder, call, rest);
     if (name.starts_with("isspacep.")) return is_in_space(builder, call, name.drop_front(strlen("isspacep.")));
     if (name.starts_with("atomic.")) return atomic(builder, call, name);
@@ -198,22 +213,22 @@ class IntrinsicLowering {
   Value* atomic(IRBuilderBase& builder, CallInst& call, StringRef name) {
     name.consume_front("atomic.");
     static const std::map<StringRef, AtomicRMWInst::BinOp> kOps = {
-        {"add", AtomicRMWInst::Add}, {"and", AtomicRMWInst::And}, {"or", AtomicRMWInst::Or}, {"xor", AtomicRMWInst::Xor},
-        {"min", AtomicRMWInst::Min}, {"max", AtomicRMWInst::Max}, {"exch", AtomicRMWInst::Xchg},
-        {"inc", AtomicRMWInst::UIncWrap}, {"dec", AtomicRMWInst::UDecWrap}};
+        {"add", AtomicRMWInst::Add},   {"and", AtomicRMWInst::And},      {"or", AtomicRMWInst::Or},
+        {"xor", AtomicRMWInst::Xor},   {"min", AtomicRMWInst::Min},      {"max", AtomicRMWInst::Max},
+        {"exch", AtomicRMWInst::Xchg}, {"inc", AtomicRMWInst::UIncWrap}, {"dec", AtomicRMWInst::UDecWrap}};
     const StringRef op = name.split('.').first;
     constexpr auto kOrder = AtomicOrdering::Monotonic;
     if (op == "cas") {
-      Value* pair = builder.CreateAtomicCmpXchg(call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2), MaybeAlign(),
-                                                kOrder, kOrder);
+      Value* pair = builder.CreateAtomicCmpXchg(call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2),
+                                                MaybeAlign(), kOrder, kOrder);
       return builder.CreateExtractValue(pair, 0);
     }
     auto known = kOps.find(op);
     if (known == kOps.end()) return nullptr;
     const bool floating = call.getType()->isFloatingPointTy();
     if (floating && op != "add") return nullptr;
-    return builder.CreateAtomicRMW(floating ? AtomicRMWInst::FAdd : known->second, call.getArgOperand(0), call.getArgOperand(1),
-                                   MaybeAlign(), kOrder);
+    return builder.CreateAtomicRMW(floating ? AtomicRMWInst::FAdd : known->second, call.getArgOperand(0),
+                                   call.getArgOperand(1), MaybeAlign(), kOrder);
   }
 
   /// Minimum, maximum, fma and sign operations of any floating type, and plain moves: LLVM has them itself.
@@ -222,14 +237,17 @@ class IntrinsicLowering {
     const bool floating = call.getType()->isFPOrFPVectorTy();
     if (!floating || name.contains("xorsign") || name.contains(".relu") || name.contains(".sat")) return nullptr;
     auto unary = [&](Intrinsic::ID id) { return builder.CreateUnaryIntrinsic(id, call.getArgOperand(0)); };
-    auto binary = [&](Intrinsic::ID id) { return builder.CreateBinaryIntrinsic(id, call.getArgOperand(0), call.getArgOperand(1)); };
+    auto binary = [&](Intrinsic::ID id) {
+      return builder.CreateBinaryIntrinsic(id, call.getArgOperand(0), call.getArgOperand(1));
+    };
     const bool nan = name.contains(".nan.");
     if (name.starts_with("fmin.")) return binary(nan ? Intrinsic::minimum : Intrinsic::minimumnum);
     if (name.starts_with("fmax.")) return binary(nan ? Intrinsic::maximum : Intrinsic::maximumnum);
     if (name.starts_with("fabs")) return unary(Intrinsic::fabs);
     if (name.starts_with("neg.")) return builder.CreateFNeg(call.getArgOperand(0));
     if (name.starts_with("fma.rn."))
-      return builder.CreateIntrinsic(call.getType(), Intrinsic::fma, {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)});
+      return builder.CreateIntrinsic(call.getType(), Intrinsic::fma,
+                                     {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)});
     return nullptr;
   }
 

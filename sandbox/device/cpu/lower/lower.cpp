@@ -5,16 +5,16 @@
 
 #include <llvm/IR/Verifier.h>
 
+#include "sandbox/device/cpu/image_abi.h"
 #include "sandbox/device/cpu/lower/device_library.h"
-#include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"
-#include "sandbox/device/cpu/lower/intrinsics.h"
 #include "sandbox/device/cpu/lower/host/prepare.h"
-#include "sandbox/device/cpu/lower/ptx/ptx_assembly.h"
+#include "sandbox/device/cpu/lower/intrinsics.h"
+#include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/module/retarget.h"
+#include "sandbox/device/cpu/lower/ptx/ptx_assembly.h"
 #include "sandbox/device/cpu/lower/services.h"
-#include "sandbox/device/cpu/image_abi.h"
 #include "sandbox/device/cpu/schedule/modes.h"
 #include "sandbox/device/cpu/schedule/thread_loops.h"
 
@@ -60,6 +60,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   give_host_attributes(*device.module, *machine);
   prepare(device, *machine);
   KERNELIFT_TRY(choose_modes(device, options.force_fibers));
+  lower_shared_addresses(device);
   schedule_kernels(device);
   bound_stacks(device);
   lower_services(*device.module);

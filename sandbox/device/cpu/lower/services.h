@@ -8,8 +8,22 @@ namespace kernelift::cpu {
 
 /// In kl_services' order.
 enum class Service {
-  print, assert_fail, trap, divergent, allocate, release, global_timer, nanosleep, barrier, arrive, warp, active_mask,
-  lockstep, yield, grid_sync, exit_thread,
+  print,
+  assert_fail,
+  trap,
+  divergent,
+  allocate,
+  release,
+  global_timer,
+  nanosleep,
+  barrier,
+  arrive,
+  warp,
+  active_mask,
+  lockstep,
+  yield,
+  grid_sync,
+  exit_thread,
 };
 
 llvm::Function* service_function(llvm::Module&, Service);

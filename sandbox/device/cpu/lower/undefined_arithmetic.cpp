@@ -1,5 +1,5 @@
-// What C++ leaves undefined and a GPU defines, given the GPU's meaning before an optimiser can exploit it: conversions of
-// floating values out of an integer's range saturate (NaN is 0), division by zero answers all ones and leaves the
+// What C++ leaves undefined and a GPU defines, given the GPU's meaning before an optimiser can exploit it: conversions
+// of floating values out of an integer's range saturate (NaN is 0), division by zero answers all ones and leaves the
 // dividend as remainder, and INT_MIN / -1 wraps. On the host the last two would stop the process.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PatternMatch.h>
@@ -19,8 +19,8 @@ void saturate(CastInst& cast) {
   const bool is_signed = isa<FPToSIInst>(cast);
   Type* type = cast.getType();
   Type* wide = type->getScalarSizeInBits() < kConvertedBits ? type->getWithNewBitWidth(kConvertedBits) : type;
-  Value* value = builder.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {wide, cast.getOperand(0)->getType()},
-                                         {cast.getOperand(0)});
+  Value* value = builder.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+                                         {wide, cast.getOperand(0)->getType()}, {cast.getOperand(0)});
   cast.replaceAllUsesWith(builder.CreateTrunc(value, type));
   cast.eraseFromParent();
 }
@@ -30,7 +30,9 @@ void divide_safely(BinaryOperator& division) {
   Type* type = division.getType();
   const bool is_signed = division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
   const bool quotient = division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::UDiv;
-  if (const APInt* constant; PatternMatch::match(b, PatternMatch::m_APInt(constant)) && !constant->isZero() && !constant->isAllOnes()) return;
+  if (const APInt* constant;
+      PatternMatch::match(b, PatternMatch::m_APInt(constant)) && !constant->isZero() && !constant->isAllOnes())
+    return;
   IRBuilder<> builder(&division);
   Constant* ones = Constant::getAllOnesValue(type);
   Value* zero_divisor = builder.CreateIsNull(b);

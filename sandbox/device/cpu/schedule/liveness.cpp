@@ -51,7 +51,7 @@ bool collect(Instruction* value, SmallVectorImpl<Instruction*>& order) {
 }  // namespace
 
 std::map<const BasicBlock*, SmallVector<Instruction*, 8>> live_values_at(Function& function,
-                                                                        const SmallPtrSetImpl<BasicBlock*>& starts) {
+                                                                         const SmallPtrSetImpl<BasicBlock*>& starts) {
   std::map<const BasicBlock*, SmallVector<Instruction*, 8>> live;
   for (Instruction& value : instructions(function)) {
     if (isa<AllocaInst>(value) || value.use_empty()) continue;

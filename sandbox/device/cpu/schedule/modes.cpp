@@ -1,6 +1,7 @@
 // A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers that sit in
-// the kernel itself; anything else runs on fibers. Volatile accesses to shared memory are the old way of talking within
-// a warp without synchronising: they are given switch points that keep the warp's lanes together, access by access.
+// the kernel itself; anything else runs on fibers. Volatile accesses to shared memory, and values handed over without a
+// barrier, are the old way of talking within a warp: they are given switch points that keep the warp's lanes together,
+// access by access.
 #include "sandbox/device/cpu/schedule/modes.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -13,6 +14,7 @@
 #include "sandbox/device/cpu/lower/services.h"
 #include "sandbox/device/cpu/schedule/regions.h"
 #include "sandbox/device/cpu/schedule/spin_loops.h"
+#include "sandbox/device/cpu/schedule/warp_races.h"
 
 namespace kernelift::cpu {
 
@@ -22,9 +24,9 @@ namespace {
 
 /// What a function does itself (callees apart).
 struct Facts {
-  std::string warp, other_wait, spin, volatile_shared, exit, grid, barrier;
+  std::string warp, other_wait, spin, volatile_shared, exchange, exit, grid, barrier;
   unsigned barriers = 0;
-  bool plain_barriers = true;   ///< All are __syncthreads forms: barrier 0, all threads.
+  bool plain_barriers = true;  ///< All are __syncthreads forms: barrier 0, all threads.
   bool variable_arrays = false;
   std::set<Function*> callees;
   bool indirect = false;
@@ -42,7 +44,8 @@ bool may_be_shared(const Value* pointer, bool is_kernel) {
   for (const Value* object : objects) {
     if (isa<GlobalValue>(object) || isa<AllocaInst>(object)) continue;
     if (isa<Argument>(object) && is_kernel) continue;
-    if (const auto* load = dyn_cast<LoadInst>(object); load && !load->hasMetadata(LLVMContext::MD_invariant_load)) continue;
+    if (const auto* load = dyn_cast<LoadInst>(object); load && !load->hasMetadata(LLVMContext::MD_invariant_load))
+      continue;
     return true;
   }
   return false;
@@ -98,7 +101,11 @@ class ModeChooser {
     for (Function& function : *device_.module)
       if (!function.isDeclaration())
         if (Instruction* wait = yield_in_spin_loops(function)) facts_[&function].spin = place_of(*wait);
-    for (Kernel& kernel : device_.kernels) choose(kernel);
+    for (Kernel& kernel : device_.kernels) {
+      if (Instruction* load = find_unsynchronised_exchange(*kernel.body))
+        facts_[kernel.body].exchange = place_of(*load);
+      choose(kernel);
+    }
     for (auto& [function, facts] : facts_) number_lockstep_points(*function, in_lockstep_.contains(function));
   }
 
@@ -140,16 +147,18 @@ class ModeChooser {
       const bool here = function == kernel.body;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
-      lockstep |= !facts.volatile_shared.empty();
+      lockstep |= !facts.volatile_shared.empty() || !facts.exchange.empty();
       because(facts.grid, "grid-wide barrier at ");
       because(facts.warp, "warp operation at ");
       because(facts.volatile_shared, "volatile shared memory at ");
+      because(facts.exchange, "shared memory exchanged between threads without a barrier at ");
       because(facts.other_wait, "");
       because(facts.spin, "a loop that may wait for another thread at ");
       if (!here) because(facts.barrier, "barrier in a function that cannot be inlined at ");
       if (!here) because(facts.exit, "exit from a function that cannot be inlined at ");
       if (here && facts.barriers > kMaxSuspensions) because(facts.barrier, "more barriers than can be cut, one at ");
-      if (here && facts.variable_arrays && facts.barriers) because(facts.barrier, "a local array of variable size across the barrier at ");
+      if (here && facts.variable_arrays && facts.barriers)
+        because(facts.barrier, "a local array of variable size across the barrier at ");
     }
     if (force_fibers_ && why.empty()) why = "fibers were asked for";
     const Facts& own = facts_[kernel.body];
@@ -173,11 +182,17 @@ class ModeChooser {
         instruction.setOperand(1, builder.getInt32(++lockstep_sites_));
         continue;
       }
-      const Value* pointer = in_lockstep && instruction.isVolatile() ? getLoadStorePointerOperand(&instruction) : nullptr;
-      if (!pointer || !may_be_shared(pointer, is_kernel)) continue;
+      if (!in_lockstep || !needs_lockstep(function, instruction, is_kernel)) continue;
       IRBuilder<> builder(&instruction);
-      call_service(builder, Service::lockstep, {DeviceModule::thread_of(function), builder.getInt32(++lockstep_sites_)});
+      call_service(builder, Service::lockstep,
+                   {DeviceModule::thread_of(function), builder.getInt32(++lockstep_sites_)});
     }
+  }
+
+  bool needs_lockstep(Function& function, const Instruction& instruction, bool is_kernel) {
+    if (!facts_[&function].exchange.empty() && is_shared_access(instruction)) return true;
+    const Value* pointer = instruction.isVolatile() ? getLoadStorePointerOperand(&instruction) : nullptr;
+    return pointer && may_be_shared(pointer, is_kernel);
   }
 
   DeviceModule& device_;

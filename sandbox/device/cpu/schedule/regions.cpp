@@ -45,7 +45,10 @@ bool is_call_of(const Instruction& instruction, StringRef name) {
 class Cutter {
  public:
   explicit Cutter(Kernel& kernel)
-      : body_(*kernel.body), module_(*body_.getParent()), layout_(module_.getDataLayout()), context_(module_.getContext()) {}
+      : body_(*kernel.body),
+        module_(*body_.getParent()),
+        layout_(module_.getDataLayout()),
+        context_(module_.getContext()) {}
 
   CutKernel run() {
     end_threads_by_returning();
@@ -80,7 +83,8 @@ class Cutter {
       suspension.op = unsigned(cast<ConstantInt>(barrier->getArgOperand(3))->getZExtValue());
       suspension.place = place_of(*barrier);
       if (suspension.op != KL_BARRIER_SYNC) {
-        FunctionCallee predicate = module_.getOrInsertFunction("cut.predicate", Type::getVoidTy(context_), Type::getInt32Ty(context_));
+        FunctionCallee predicate =
+            module_.getOrInsertFunction("cut.predicate", Type::getVoidTy(context_), Type::getInt32Ty(context_));
         CallInst::Create(predicate, {barrier->getArgOperand(4)}, "", barrier->getIterator());
       }
       suspension.resume = barrier->getParent()->splitBasicBlock(barrier->getNextNode(), "resume");
@@ -184,7 +188,8 @@ class Cutter {
     MapVector<Instruction*, AllocaInst*> through_stack;
     if (index)
       for (Instruction* value : live_[start]) {
-        Value* current = recompute_.contains(value) ? recomputed(builder, value, map) : reload(builder, function, value);
+        Value* current =
+            recompute_.contains(value) ? recomputed(builder, value, map) : reload(builder, function, value);
         if (!inside.contains(value->getParent())) {
           map[value] = current;
           continue;
@@ -265,7 +270,8 @@ class Cutter {
     }
   }
 
-  void route_through_stack(MapVector<Instruction*, AllocaInst*>& through_stack, DenseMap<Instruction*, Instruction*>& copies) {
+  void route_through_stack(MapVector<Instruction*, AllocaInst*>& through_stack,
+                           DenseMap<Instruction*, Instruction*>& copies) {
     for (auto& [value, variable] : through_stack) {
       Instruction* copy = copies.lookup(value);
       for (Use& use : make_early_inc_range(copy->uses())) {
@@ -280,7 +286,8 @@ class Cutter {
   }
 
   std::vector<unsigned> finish_exits(Function& function, ArrayRef<BasicBlock*> blocks, ValueToValueMapTy& map,
-                                     DenseMap<Instruction*, Instruction*>& copies, const SmallPtrSetImpl<BasicBlock*>& inside,
+                                     DenseMap<Instruction*, Instruction*>& copies,
+                                     const SmallPtrSetImpl<BasicBlock*>& inside,
                                      MapVector<Instruction*, AllocaInst*>& through_stack) {
     std::set<unsigned> exits;
     for (BasicBlock* block : blocks) {
@@ -338,7 +345,8 @@ class Cutter {
   }
 
   void annotate(Region& region) {
-    // A call that is inlined later would hand its group to accesses of the callee's local arrays, which iterations share.
+    // A call that is inlined later would hand its group to accesses of the callee's local arrays, which iterations
+    // share.
     region.parallel = !arrays_on_stack_ && none_of(instructions(*region.function), [](Instruction& instruction) {
       return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction) && instruction.mayReadOrWriteMemory();
     });

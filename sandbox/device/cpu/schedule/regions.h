@@ -9,18 +9,18 @@ namespace kernelift::cpu {
 
 /// Where a kernel was cut. Suspension i (from 1) resumes in region i; 0 means that the thread has ended.
 struct Suspension {
-  llvm::BasicBlock* at = nullptr;       ///< Ends by branching to `resume`.
+  llvm::BasicBlock* at = nullptr;  ///< Ends by branching to `resume`.
   llvm::BasicBlock* resume = nullptr;
-  unsigned op = 0;                      ///< kl_barrier_op.
-  std::string place;                    ///< "kernel.cu:12"
+  unsigned op = 0;    ///< kl_barrier_op.
+  std::string place;  ///< "kernel.cu:12"
 };
 
 struct Region {
   /// i32 (thread, frame, frame stride, linear, barrier answer, parameters…): suspension in the low 16 bits,
   /// the barrier's predicate in bit 16.
   llvm::Function* function = nullptr;
-  std::vector<unsigned> exits;          ///< Suspensions it can return, sorted; 0 first if the thread can end here.
-  bool parallel = false;                ///< All memory accesses carry `group`: threads do not depend on each other.
+  std::vector<unsigned> exits;  ///< Suspensions it can return, sorted; 0 first if the thread can end here.
+  bool parallel = false;        ///< All memory accesses carry `group`: threads do not depend on each other.
   llvm::MDNode* group = nullptr;
 };
 

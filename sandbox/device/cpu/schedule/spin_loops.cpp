@@ -63,7 +63,8 @@ class WaitFinder {
  private:
   bool is_wait(Instruction& instruction) {
     if (auto* load = dyn_cast<LoadInst>(&instruction))
-      return load->isVolatile() || load->isAtomic() || (has_fence_ && !load->hasMetadata(LLVMContext::MD_invariant_load));
+      return load->isVolatile() || load->isAtomic() ||
+             (has_fence_ && !load->hasMetadata(LLVMContext::MD_invariant_load));
     if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) return !moves_on(*update);
     if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !is_retry(*exchange, loop_);
     if (auto* call = dyn_cast<CallInst>(&instruction)) {
@@ -91,7 +92,8 @@ class WaitFinder {
     for (BasicBlock* before : phi.blocks()) from_inside += loop_.contains(before);
     if (from_inside < 2) return;
     auto* node = dominators_.getNode(block);
-    BasicBlock* above = block == loop_.getHeader() || !node->getIDom() ? loop_.getHeader() : node->getIDom()->getBlock();
+    BasicBlock* above =
+        block == loop_.getHeader() || !node->getIDom() ? loop_.getHeader() : node->getIDom()->getBlock();
     for (BasicBlock* other : loop_.blocks())
       if (dominators_.dominates(above, other)) need_condition_of(*other);
   }

@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr uint64_t kFrameBytes = 8 << 10;   // Spills of one frame; vector registers are 64 bytes each.
+constexpr uint64_t kFrameBytes = 8 << 10;  // Spills of one frame; vector registers are 64 bytes each.
 constexpr uint64_t kLeastBytes = 64 << 10;
 
 class StackBound {

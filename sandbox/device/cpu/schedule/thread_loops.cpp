@@ -29,7 +29,8 @@ SmallVector<Value*, 8> load_parameters(IRBuilder<>& builder, const Kernel& kerne
   Value* launch = load_block_field(builder, block, BlockField::launch);
   // kl_launch::arguments follows two kl_dim3 and a uint32_t (28 bytes, padded to 32).
   constexpr uint64_t kArgumentsOffset = offsetof(kl_launch, arguments);
-  Value* packed = invariant(builder.CreateLoad(pointer, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), launch, kArgumentsOffset)));
+  Value* packed = invariant(
+      builder.CreateLoad(pointer, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), launch, kArgumentsOffset)));
   SmallVector<Value*, 8> values;
   for (const KernelParameter& parameter : kernel.parameters) {
     Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
@@ -65,7 +66,10 @@ struct Loop {
 class BlockFunction {
  public:
   BlockFunction(Kernel& kernel, const CutKernel& cut)
-      : kernel_(kernel), cut_(cut), run_(*create_run(kernel)), builder_(BasicBlock::Create(run_.getContext(), "entry", &run_)) {}
+      : kernel_(kernel),
+        cut_(cut),
+        run_(*create_run(kernel)),
+        builder_(BasicBlock::Create(run_.getContext(), "entry", &run_)) {}
 
   void build() {
     Value* block = run_.getArg(0);
@@ -87,11 +91,13 @@ class BlockFunction {
     kernel_.frame_bytes = cut_.frame_bytes;
     for (const Region& region : cut_.regions) some_end_early_ |= region.exits.size() > 1 && region.exits[0] == 0;
     if (some_end_early_) {
-      ended_ = builder_.CreateInBoundsPtrAdd(frame_, builder_.CreateMul(stride_, builder_.getInt64(kernel_.frame_bytes)));
+      ended_ =
+          builder_.CreateInBoundsPtrAdd(frame_, builder_.CreateMul(stride_, builder_.getInt64(kernel_.frame_bytes)));
       kernel_.frame_bytes += 1;
       builder_.CreateMemSet(ended_, builder_.getInt8(0), stride_, Align(1));
     }
-    for (size_t i = 0; i < cut_.regions.size(); ++i) starts_.push_back(BasicBlock::Create(run_.getContext(), "region" + Twine(i), &run_));
+    for (size_t i = 0; i < cut_.regions.size(); ++i)
+      starts_.push_back(BasicBlock::Create(run_.getContext(), "region" + Twine(i), &run_));
     end_ = BasicBlock::Create(run_.getContext(), "end", &run_);
     builder_.CreateBr(starts_[0]);
     for (size_t i = 0; i < cut_.regions.size(); ++i) build_region(cut_.regions[i], i);
@@ -137,8 +143,9 @@ class BlockFunction {
     Value* answer = builder_.CreateLoad(i32_, answer_);
     Loop z = open_loop("z", counts_[2]);
     Loop y = open_loop("y", counts_[1]);
-    Value* row = builder_.CreateMul(builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
-                                    counts_[0], "", true, true);
+    Value* row = builder_.CreateMul(
+        builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
+        counts_[0], "", true, true);
     Loop x = open_loop("x", counts_[0]);
     Value* linear = builder_.CreateAdd(row, x.index, "", true, true);
     Value* wide = builder_.CreateZExt(linear, builder_.getInt64Ty());
@@ -153,8 +160,10 @@ class BlockFunction {
       builder_.SetInsertPoint(go);
     }
     StructType* thread = thread_type(run_.getContext());
-    const std::pair<unsigned, Value*> ids[] = {{ThreadField::tid_x, x.index}, {ThreadField::tid_y, y.index},
-                                               {ThreadField::tid_z, z.index}, {ThreadField::linear, linear}};
+    const std::pair<unsigned, Value*> ids[] = {{ThreadField::tid_x, x.index},
+                                               {ThreadField::tid_y, y.index},
+                                               {ThreadField::tid_z, z.index},
+                                               {ThreadField::linear, linear}};
     for (auto& [field, value] : ids) builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
     SmallVector<Value*, 12> arguments = {thread_, frame_, stride_, wide, answer};
     arguments.append(parameters_.begin(), parameters_.end());
@@ -164,7 +173,8 @@ class BlockFunction {
       Value* bit = nullptr;
       for (size_t i = 0; i < region.exits.size(); ++i) {
         Value* mine = builder_.getInt64(uint64_t(1) << i);
-        bit = bit ? builder_.CreateSelect(builder_.CreateICmpEQ(reached, builder_.getInt32(region.exits[i])), mine, bit) : mine;
+        bit = bit ? builder_.CreateSelect(builder_.CreateICmpEQ(reached, builder_.getInt32(region.exits[i])), mine, bit)
+                  : mine;
       }
       builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt64Ty(), seen_), bit), seen_);
     }
@@ -188,7 +198,8 @@ class BlockFunction {
     Value* set = builder_.CreateAnd(builder_.CreateLShr(result, kPredicateBit), 1);
     Value* waiting = builder_.CreateZExt(builder_.CreateIsNotNull(reached), i32_);
     builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, set_), set), set_);
-    builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, unset_), builder_.CreateSub(waiting, set)), unset_);
+    builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, unset_), builder_.CreateSub(waiting, set)),
+                         unset_);
   }
 
   void tag(Instruction* access, const Region& region) {
@@ -197,7 +208,8 @@ class BlockFunction {
 
   void annotate(BranchInst* latch, const Region& region) {
     LLVMContext& context = run_.getContext();
-    SmallVector<Metadata*, 3> parts = {nullptr, MDNode::get(context, {MDString::get(context, "llvm.loop.mustprogress")})};
+    SmallVector<Metadata*, 3> parts = {nullptr,
+                                       MDNode::get(context, {MDString::get(context, "llvm.loop.mustprogress")})};
     if (region.parallel)
       parts.push_back(MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), region.group}));
     MDNode* node = MDNode::getDistinct(context, parts);
@@ -270,7 +282,8 @@ void build_fiber_entry(Kernel& kernel) {
   IRBuilder<> builder(BasicBlock::Create(run.getContext(), "entry", &run));
   Value* block = run.getArg(0);
   // Not an invariant load: `current` names another thread on every call.
-  Value* current = builder.CreateLoad(builder.getPtrTy(), builder.CreateStructGEP(block_type(run.getContext()), block, BlockField::current));
+  Value* current = builder.CreateLoad(
+      builder.getPtrTy(), builder.CreateStructGEP(block_type(run.getContext()), block, BlockField::current));
   SmallVector<Value*, 8> arguments = {current};
   arguments.append(load_parameters(builder, kernel, block));
   builder.CreateCall(kernel.body, arguments);

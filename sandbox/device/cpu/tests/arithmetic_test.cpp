@@ -10,15 +10,21 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Runs `expressions` over x (as double); each becomes one row of results.
-std::vector<std::vector<double>> evaluate(const std::string& declarations, const std::vector<std::string>& expressions, const std::vector<double>& x) {
+std::vector<std::vector<double>> evaluate(const std::string& declarations, const std::vector<std::string>& expressions,
+                                          const std::vector<double>& x) {
   std::string body;
-  for (size_t i = 0; i < expressions.size(); ++i) body += "out[" + std::to_string(i) + " * n + i] = " + expressions[i] + ";\n";
-  TestImage image = build(declarations + "\n__global__ void k(int n, const double* in, double* out) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                          "  if (i >= n) return;\n  double x = in[i]; float f = x; (void)x; (void)f;\n" + body + "}");
+  for (size_t i = 0; i < expressions.size(); ++i)
+    body += "out[" + std::to_string(i) + " * n + i] = " + expressions[i] + ";\n";
+  TestImage image = build(
+      declarations +
+      "\n__global__ void k(int n, const double* in, double* out) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+      "  if (i >= n) return;\n  double x = in[i]; float f = x; (void)x; (void)f;\n" +
+      body + "}");
   std::vector<double> out(x.size() * expressions.size());
   EXPECT_TRUE(image.run("k", grid(uint32_t(x.size() + 63) / 64, 64), int(x.size()), x.data(), out.data()).ok());
   std::vector<std::vector<double>> rows;
-  for (size_t i = 0; i < expressions.size(); ++i) rows.emplace_back(out.begin() + long(i * x.size()), out.begin() + long((i + 1) * x.size()));
+  for (size_t i = 0; i < expressions.size(); ++i)
+    rows.emplace_back(out.begin() + long(i * x.size()), out.begin() + long((i + 1) * x.size()));
   return rows;
 }
 
@@ -29,17 +35,46 @@ std::vector<double> samples() {
 }
 
 TEST(Libdevice, ElementaryFunctionsAgreeWithTheHost) {
-  struct Case { const char* name; double (*host)(double); } cases[] = {
-      {"sin", std::sin}, {"cos", std::cos}, {"tan", std::tan}, {"exp", std::exp}, {"log", std::log}, {"log2", std::log2},
-      {"log10", std::log10}, {"exp2", std::exp2}, {"sqrt", std::sqrt}, {"cbrt", std::cbrt}, {"sinh", std::sinh}, {"cosh", std::cosh},
-      {"tanh", std::tanh}, {"atan", std::atan}, {"asinh", std::asinh}, {"expm1", std::expm1}, {"log1p", std::log1p}, {"erf", std::erf},
-      {"erfc", std::erfc}, {"tgamma", std::tgamma}, {"lgamma", std::lgamma}, {"floor", std::floor}, {"ceil", std::ceil}, {"trunc", std::trunc},
-      {"rint", std::rint}, {"round", std::round}, {"fabs", std::fabs}, {"j0", ::j0}, {"j1", ::j1}, {"y0", ::y0}, {"logb", std::logb}};
+  struct Case {
+    const char* name;
+    double (*host)(double);
+  } cases[] = {{"sin", std::sin},
+               {"cos", std::cos},
+               {"tan", std::tan},
+               {"exp", std::exp},
+               {"log", std::log},
+               {"log2", std::log2},
+               {"log10", std::log10},
+               {"exp2", std::exp2},
+               {"sqrt", std::sqrt},
+               {"cbrt", std::cbrt},
+               {"sinh", std::sinh},
+               {"cosh", std::cosh},
+               {"tanh", std::tanh},
+               {"atan", std::atan},
+               {"asinh", std::asinh},
+               {"expm1", std::expm1},
+               {"log1p", std::log1p},
+               {"erf", std::erf},
+               {"erfc", std::erfc},
+               {"tgamma", std::tgamma},
+               {"lgamma", std::lgamma},
+               {"floor", std::floor},
+               {"ceil", std::ceil},
+               {"trunc", std::trunc},
+               {"rint", std::rint},
+               {"round", std::round},
+               {"fabs", std::fabs},
+               {"j0", ::j0},
+               {"j1", ::j1},
+               {"y0", ::y0},
+               {"logb", std::logb}};
   std::string declarations;
   std::vector<std::string> expressions;
   for (const Case& c : cases) {
     const std::string name = std::string("__nv_") + c.name;
-    declarations += "extern \"C\" __device__ double " + name + "(double); extern \"C\" __device__ float " + name + "f(float);\n";
+    declarations +=
+        "extern \"C\" __device__ double " + name + "(double); extern \"C\" __device__ float " + name + "f(float);\n";
     expressions.push_back(name + "(x)");
     expressions.push_back(name + "f(f)");
   }
@@ -63,10 +98,12 @@ extern "C" __device__ double __nv_cyl_bessel_i0(double); extern "C" __device__ d
 extern "C" __device__ double __nv_rsqrt(double); extern "C" __device__ double __nv_norm3d(double, double, double); extern "C" __device__ double __nv_powi(double, int);)";
   std::vector<double> x;
   for (int i = 1; i < 100; ++i) x.push_back(i * 0.01);
-  const auto rows = evaluate(declarations,
-                             {"__nv_erf(__nv_erfinv(x))", "__nv_erfc(__nv_erfcinv(x * 1e-8))", "__nv_normcdf(__nv_normcdfinv(x))",
-                              "__nv_erfcx(30 * x) / (__nv_exp(900 * x * x) * __nv_erfc(30 * x))", "__nv_cyl_bessel_i0(x * 40)", "__nv_sinpi(x)",
-                              "__nv_cospi(x)", "__nv_rsqrt(x)", "__nv_norm3d(x * 1e200, 2e200, -1e200)", "__nv_powi(x, -3)"}, x);
+  const auto rows = evaluate(
+      declarations,
+      {"__nv_erf(__nv_erfinv(x))", "__nv_erfc(__nv_erfcinv(x * 1e-8))", "__nv_normcdf(__nv_normcdfinv(x))",
+       "__nv_erfcx(30 * x) / (__nv_exp(900 * x * x) * __nv_erfc(30 * x))", "__nv_cyl_bessel_i0(x * 40)",
+       "__nv_sinpi(x)", "__nv_cospi(x)", "__nv_rsqrt(x)", "__nv_norm3d(x * 1e200, 2e200, -1e200)", "__nv_powi(x, -3)"},
+      x);
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_NEAR(rows[0][i], x[i], 1e-14) << x[i];
     ASSERT_NEAR(rows[1][i] / (x[i] * 1e-8), 1, 1e-12) << x[i];
@@ -90,23 +127,30 @@ extern "C" __device__ int __nv_float2int_ru(float); extern "C" __device__ int __
 extern "C" __device__ unsigned __nv_float2uint_rz(float); extern "C" __device__ long long __nv_double2ll_rz(double);
 extern "C" __device__ unsigned long long __nv_double2ull_rz(double);)";
   const std::vector<double> x = {kNan, kInf, -kInf, 1e20, -1e20, -0.7, 2.5, 3.5, -2.5};
-  const auto rows = evaluate(declarations, {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)", "__nv_float2int_rd(f)",
-                                            "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f"}, x);
+  const auto rows =
+      evaluate(declarations,
+               {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)", "__nv_float2int_rd(f)",
+                "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f"},
+               x);
   const double top = 2147483647.0, bottom = -2147483648.0;
   EXPECT_EQ(rows[0], (std::vector<double>{0, top, bottom, top, bottom, 0, 2, 3, -2}));
   EXPECT_EQ(rows[1], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 4, -2}));
   EXPECT_EQ(rows[2], (std::vector<double>{0, top, bottom, top, bottom, 0, 3, 4, -2}));
   EXPECT_EQ(rows[3], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 3, -3}));
   EXPECT_EQ(rows[4], (std::vector<double>{0, 4294967295.0, 0, 4294967295.0, 0, 0, 2, 3, 0}));
-  EXPECT_EQ(rows[5], (std::vector<double>{0, 9223372036854775807.0, -9223372036854775808.0, 9223372036854775807.0, -9223372036854775808.0, 0, 2, 3, -2}));
-  EXPECT_EQ(rows[6], (std::vector<double>{0, 18446744073709551615.0, 0, 1e20 > 18446744073709551615.0 ? 18446744073709551615.0 : 1e20, 0, 0, 2, 3, 0}));
+  EXPECT_EQ(rows[5], (std::vector<double>{0, 9223372036854775807.0, -9223372036854775808.0, 9223372036854775807.0,
+                                          -9223372036854775808.0, 0, 2, 3, -2}));
+  EXPECT_EQ(rows[6],
+            (std::vector<double>{0, 18446744073709551615.0, 0,
+                                 1e20 > 18446744073709551615.0 ? 18446744073709551615.0 : 1e20, 0, 0, 2, 3, 0}));
   // A plain cast is one PTX cvt.rzi: it saturates as well.
   EXPECT_EQ(rows[7], rows[0]);
   EXPECT_EQ(rows[8], rows[4]);
 }
 
 TEST(Integers, DivisionByZeroAnswersInsteadOfFaulting) {
-  const auto rows = evaluate("", {"7 / (int)x", "7 % (int)x", "(int)(-2147483647 - 1) / ((int)x - 1)", "7u / (unsigned)x"}, {0, 2});
+  const auto rows =
+      evaluate("", {"7 / (int)x", "7 % (int)x", "(int)(-2147483647 - 1) / ((int)x - 1)", "7u / (unsigned)x"}, {0, 2});
   EXPECT_EQ(rows[0], (std::vector<double>{-1, 3}));
   EXPECT_EQ(rows[1], (std::vector<double>{7, 1}));
   EXPECT_EQ(rows[2], (std::vector<double>{-2147483648.0, -2147483648.0}));
@@ -120,9 +164,13 @@ extern "C" __device__ double __nv_ddiv_rd(double, double); extern "C" __device__
 extern "C" __device__ float __nv_fmaf_rd(float, float, float); extern "C" __device__ float __nv_fmaf_ru(float, float, float);
 extern "C" __device__ float __nv_double2float_rd(double); extern "C" __device__ float __nv_double2float_ru(double);
 extern "C" __device__ float __nv_int2float_rd(int); extern "C" __device__ float __nv_int2float_ru(int);)";
-  const auto rows = evaluate(declarations, {"__nv_fadd_rd(1.0f, 1e-10f * f)", "__nv_fadd_ru(1.0f, 1e-10f * f)", "__nv_ddiv_rd(1, x + 2)", "__nv_ddiv_ru(1, x + 2)",
-                                            "__nv_fmaf_rd(f, f, 1e8f)", "__nv_fmaf_ru(f, f, 1e8f)", "__nv_double2float_rd(x + 0.1)", "__nv_double2float_ru(x + 0.1)",
-                                            "__nv_int2float_rd(16777217)", "__nv_int2float_ru(16777217)", "1.0f / 3.0f + f * 0"}, {1, 5, 9});
+  const auto rows =
+      evaluate(declarations,
+               {"__nv_fadd_rd(1.0f, 1e-10f * f)", "__nv_fadd_ru(1.0f, 1e-10f * f)", "__nv_ddiv_rd(1, x + 2)",
+                "__nv_ddiv_ru(1, x + 2)", "__nv_fmaf_rd(f, f, 1e8f)", "__nv_fmaf_ru(f, f, 1e8f)",
+                "__nv_double2float_rd(x + 0.1)", "__nv_double2float_ru(x + 0.1)", "__nv_int2float_rd(16777217)",
+                "__nv_int2float_ru(16777217)", "1.0f / 3.0f + f * 0"},
+               {1, 5, 9});
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(rows[0][i], 1.0);
     EXPECT_EQ(rows[1][i], double(std::nextafter(1.0f, 2.0f)));
@@ -136,8 +184,12 @@ extern "C" __device__ float __nv_int2float_rd(int); extern "C" __device__ float 
 }
 
 TEST(Minimum, IgnoresNanAndOrdersZeros) {
-  const std::string declarations = "extern \"C\" __device__ float __nv_fminf(float, float); extern \"C\" __device__ float __nv_fmaxf(float, float);";
-  const auto rows = evaluate(declarations, {"__nv_fminf(f, 2.0f)", "__nv_fmaxf(2.0f, f)", "1 / __nv_fminf(-0.0f, f)", "1 / __nv_fmaxf(-0.0f, f)"}, {kNan, 1, 3, 0});
+  const std::string declarations =
+      "extern \"C\" __device__ float __nv_fminf(float, float); extern \"C\" __device__ float __nv_fmaxf(float, float);";
+  const auto rows =
+      evaluate(declarations,
+               {"__nv_fminf(f, 2.0f)", "__nv_fmaxf(2.0f, f)", "1 / __nv_fminf(-0.0f, f)", "1 / __nv_fmaxf(-0.0f, f)"},
+               {kNan, 1, 3, 0});
   EXPECT_EQ(rows[0], (std::vector<double>{2, 1, 2, 0}));
   EXPECT_EQ(rows[1], (std::vector<double>{2, 2, 3, 2}));
   EXPECT_EQ(rows[2][3], -kInf);
@@ -149,8 +201,11 @@ TEST(Integers, CountPermuteAndMultiplyAsCuda) {
 extern "C" __device__ int __nv_clz(int); extern "C" __device__ int __nv_popc(int); extern "C" __device__ int __nv_ffs(int);
 extern "C" __device__ int __nv_brev(int); extern "C" __device__ int __nv_byte_perm(int, int, int); extern "C" __device__ int __nv_mulhi(int, int);
 extern "C" __device__ unsigned __nv_umulhi(unsigned, unsigned); extern "C" __device__ unsigned __nv_usad(unsigned, unsigned, unsigned);)";
-  const auto rows = evaluate(declarations, {"__nv_clz(x)", "__nv_popc(x)", "__nv_ffs(x)", "(unsigned)__nv_brev(x)", "(unsigned)__nv_byte_perm(0x33221100, 0x77665544, 0x7531)",
-                                            "__nv_mulhi(-5, 0x40000000)", "__nv_umulhi(0xffffffffu, 0xffffffffu)", "__nv_usad(3, 10, 100)"}, {0, 1, 40});
+  const auto rows = evaluate(declarations,
+                             {"__nv_clz(x)", "__nv_popc(x)", "__nv_ffs(x)", "(unsigned)__nv_brev(x)",
+                              "(unsigned)__nv_byte_perm(0x33221100, 0x77665544, 0x7531)", "__nv_mulhi(-5, 0x40000000)",
+                              "__nv_umulhi(0xffffffffu, 0xffffffffu)", "__nv_usad(3, 10, 100)"},
+                             {0, 1, 40});
   EXPECT_EQ(rows[0], (std::vector<double>{32, 31, 26}));
   EXPECT_EQ(rows[1], (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(rows[2], (std::vector<double>{0, 1, 4}));

@@ -15,7 +15,8 @@ class Barrier : public testing::TestWithParam<bool> {
   }
   std::string expected_mode() const { return GetParam() ? "fiber" : "cut"; }
 };
-INSTANTIATE_TEST_SUITE_P(Modes, Barrier, testing::Bool(), [](const auto& info) { return info.param ? "OnFibers" : "Cut"; });
+INSTANTIATE_TEST_SUITE_P(Modes, Barrier, testing::Bool(),
+                         [](const auto& info) { return info.param ? "OnFibers" : "Cut"; });
 
 TEST_P(Barrier, KeepsValuesLiveAcrossIt) {
   TestImage image = image_of(R"(

@@ -115,7 +115,8 @@ Function* host(const char* name) {
     const std::string source = folder->path() / "host.cpp", library = folder->path() / "host.so";
     if (!write_atomically(source, std::string_view(kHost)).ok()) return static_cast<void*>(nullptr);
     auto built = run_process({KERNELIFT_TEST_CLANG, "-O3", "-march=native", "-shared", "-fPIC", source, "-o", library});
-    if (!built.ok() || !built->ok()) std::fprintf(stderr, "%s\n", built.ok() ? built->err.c_str() : built.error().message.c_str());
+    if (!built.ok() || !built->ok())
+      std::fprintf(stderr, "%s\n", built.ok() ? built->err.c_str() : built.error().message.c_str());
     return dlopen(library.c_str(), RTLD_NOW);
   }();
   return reinterpret_cast<Function*>(dlsym(kLibrary, name));
@@ -129,7 +130,9 @@ LaunchOptions on(int64_t workers) {
 
 struct Vectors {
   std::vector<float> x, y;
-  explicit Vectors(size_t n) : x(n), y(n, 1.0f) { for (size_t i = 0; i < n; ++i) x[i] = float(i % 97) * 0.01f; }
+  explicit Vectors(size_t n) : x(n), y(n, 1.0f) {
+    for (size_t i = 0; i < n; ++i) x[i] = float(i % 97) * 0.01f;
+  }
 };
 
 // Sizes stay within the caches, so that the comparison is of code and not of memory.
@@ -137,7 +140,8 @@ constexpr int kVector = 1 << 15, kStencil = 256, kBodies = 1024, kMatrix = 256;
 
 void map_device(benchmark::State& state, const char* kernel) {
   Vectors v(kVector);
-  for (auto _ : state) device().run_with(on(state.range(0)), kernel, grid(kVector / 256, 256), kVector, 1e-3f, v.x.data(), v.y.data());
+  for (auto _ : state)
+    device().run_with(on(state.range(0)), kernel, grid(kVector / 256, 256), kVector, 1e-3f, v.x.data(), v.y.data());
   state.SetItemsProcessed(int64_t(state.iterations()) * kVector);
 }
 void map_host(benchmark::State& state, const char* name) {
@@ -168,7 +172,8 @@ BENCHMARK(stencil_host);
 
 void nbody_device(benchmark::State& state) {
   Vectors v(kBodies * 4);
-  for (auto _ : state) device().run_with(on(state.range(0)), "nbody", grid(kBodies / 128, 128), kBodies, v.x.data(), v.y.data());
+  for (auto _ : state)
+    device().run_with(on(state.range(0)), "nbody", grid(kBodies / 128, 128), kBodies, v.x.data(), v.y.data());
   state.SetItemsProcessed(int64_t(state.iterations()) * kBodies * kBodies);
 }
 void nbody_host(benchmark::State& state) {
@@ -184,7 +189,8 @@ void matmul_device(benchmark::State& state) {
   Vectors v(kMatrix * kMatrix), c(kMatrix * kMatrix);
   const Geometry geometry{.grid = {kMatrix / 16, kMatrix / 16, 1}, .block = {16, 16, 1}};
   for (auto _ : state)
-    device(state.range(1)).run_with(on(state.range(0)), "matmul", geometry, kMatrix, v.x.data(), v.y.data(), c.x.data());
+    device(state.range(1))
+        .run_with(on(state.range(0)), "matmul", geometry, kMatrix, v.x.data(), v.y.data(), c.x.data());
   state.SetItemsProcessed(int64_t(state.iterations()) * kMatrix * kMatrix * kMatrix);
 }
 void matmul_host(benchmark::State& state) {
@@ -216,7 +222,8 @@ void empty_launch(benchmark::State& state) {
 BENCHMARK(empty_launch);
 
 void lowering(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(lower_text(R"(
+  for (auto _ : state)
+    benchmark::DoNotOptimize(lower_text(R"(
 __global__ void saxpy(int n, float a, const float* x, float* y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i] + y[i];

@@ -62,9 +62,21 @@ Result<std::string> compile_device(const std::string& text, const std::vector<st
   KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-cpu-test"));
   const auto input = folder.path() / "test.cu", output = folder.path() / "test.bc";
   KERNELIFT_TRY(write_atomically(input, text));
-  std::vector<std::string> line = {KERNELIFT_TEST_CLANG, "-x", "cuda", "--cuda-device-only", "-c", "-emit-llvm", "-nocudainc",
-                                   "-nocudalib", "--cuda-gpu-arch=sm_90", "-Wno-unknown-cuda-version", "-O2", "-Xclang",
-                                   "-disable-llvm-passes", "-gline-tables-only", "-std=c++17"};
+  std::vector<std::string> line = {KERNELIFT_TEST_CLANG,
+                                   "-x",
+                                   "cuda",
+                                   "--cuda-device-only",
+                                   "-c",
+                                   "-emit-llvm",
+                                   "-nocudainc",
+                                   "-nocudalib",
+                                   "--cuda-gpu-arch=sm_90",
+                                   "-Wno-unknown-cuda-version",
+                                   "-O2",
+                                   "-Xclang",
+                                   "-disable-llvm-passes",
+                                   "-gline-tables-only",
+                                   "-std=c++17"};
   line.insert(line.end(), flags.begin(), flags.end());
   line.insert(line.end(), {input.string(), "-o", output.string()});
   KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(line));
@@ -93,13 +105,15 @@ Result<std::string> device_bitcode(const std::string& source, const std::vector<
   return compile_device(kPrelude + source, flags);
 }
 
-Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {
+Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options,
+                                const std::vector<std::string>& flags) {
   KERNELIFT_ASSIGN(const std::string bitcode, device_bitcode(source, flags));
   return lower_bitcode(bitcode, options);
 }
 
 TestImage build_with_headers(const std::string& source) {
-  auto bitcode = compile_device("#include <cuda_runtime.h>\n" + source, {"-isystem", KERNELIFT_TEST_HEADERS, "-Xclang", "-target-sdk-version=12.9"});
+  auto bitcode = compile_device("#include <cuda_runtime.h>\n" + source,
+                                {"-isystem", KERNELIFT_TEST_HEADERS, "-Xclang", "-target-sdk-version=12.9"});
   if (!bitcode.ok()) throw std::runtime_error(bitcode.error().message);
   return loaded(lower_bitcode(*bitcode, {}));
 }

@@ -16,7 +16,8 @@ namespace kernelift::cpu {
 Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags = {});
 
 /// Lowers, or gives lower()'s error.
-Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options = {}, const std::vector<std::string>& flags = {});
+Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options = {},
+                                const std::vector<std::string>& flags = {});
 
 struct TestImage {
   LoweredImage lowered;
@@ -32,7 +33,8 @@ struct TestImage {
     return run_with({}, name, geometry, arguments...);
   }
   template <class... Arguments>
-  LaunchOutcome run_with(const LaunchOptions& options, const std::string& name, Geometry geometry, Arguments... arguments) const {
+  LaunchOutcome run_with(const LaunchOptions& options, const std::string& name, Geometry geometry,
+                         Arguments... arguments) const {
     const kl_kernel& k = kernel(name);
     std::vector<char> packed(k.parameter_bytes + 1);
     uint32_t index = 0;
@@ -48,7 +50,8 @@ struct TestImage {
 };
 
 /// Fails the test if any stage does.
-TestImage build(const std::string& source, const LowerOptions& options = {}, const std::vector<std::string>& flags = {});
+TestImage build(const std::string& source, const LowerOptions& options = {},
+                const std::vector<std::string>& flags = {});
 
 /// As build(), with the project's own CUDA headers (sandbox/headers) in the prelude's place.
 TestImage build_with_headers(const std::string& source);

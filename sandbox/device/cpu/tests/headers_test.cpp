@@ -49,7 +49,9 @@ __global__ void k(double* sum, float* lowest, const float4* in, float* out, __ha
   out[i] = fmaxf(v.y, 2.0f) + sqrtf(v.z) + __expf(0.0f) + rsqrtf(4.0f) + __fdividef(v.w, 2.0f) + max(i, 3) + __popc(i);
   halves[i] = __hadd(__float2half(v.x), __float2half(0.5f));
 })");
-  struct alignas(16) Float4 { float x, y, z, w; };
+  struct alignas(16) Float4 {
+    float x, y, z, w;
+  };
   std::vector<Float4> in(32);
   for (int i = 0; i < 32; ++i) in[i] = {float(i), float(i), float(i * i), 4};
   double sum = 0;
@@ -59,7 +61,8 @@ __global__ void k(double* sum, float* lowest, const float4* in, float* out, __ha
   ASSERT_TRUE(image.run("k", grid(1, 32), &sum, &lowest, in.data(), out.data(), halves.data()).ok());
   EXPECT_EQ(sum, 496.0);
   for (int i = 0; i < 32; ++i) {
-    ASSERT_FLOAT_EQ(out[i], std::max(float(i), 2.0f) + i + 1 + 0.5f + 2 + std::max(i, 3) + __builtin_popcount(unsigned(i)));
+    ASSERT_FLOAT_EQ(out[i],
+                    std::max(float(i), 2.0f) + i + 1 + 0.5f + 2 + std::max(i, 3) + __builtin_popcount(unsigned(i)));
     ASSERT_EQ(float(halves[i]), i + 0.5f);
   }
 }

@@ -66,9 +66,17 @@ __global__ void k(bool flag, Mixed m, char c, Wide w, short s, Large big, double
     EXPECT_EQ(kernel.parameters[i].size, expected[i].size) << i;
   }
   EXPECT_EQ(kernel.parameter_bytes, 244u);
-  struct Mixed { char c; double d; short s; } m{1, 2.5, 3};
-  struct alignas(16) Wide { float v[4]; } w{{0, 0, 7, 0}};
-  struct Large { int a[40]; } big{};
+  struct Mixed {
+    char c;
+    double d;
+    short s;
+  } m{1, 2.5, 3};
+  struct alignas(16) Wide {
+    float v[4];
+  } w{{0, 0, 7, 0}};
+  struct Large {
+    int a[40];
+  } big{};
   big.a[5] = 11;
   big.a[39] = 13;
   std::vector<double> out(8);
@@ -197,15 +205,19 @@ __global__ void k(const char* s) {
 TEST(Faults, AssertNamesExpressionBlockAndThread) {
   for (const char* wait : {"", "__syncthreads();", "__syncwarp(~0u);"}) {
     TestImage image = build(std::string(R"(
-__global__ void k(int* out, int bad) { )") + wait + R"(
+__global__ void k(int* out, int bad) { )") +
+                            wait + R"(
   assert(threadIdx.x + 32 * blockIdx.x != bad);
   out[threadIdx.x] = 1;
 })");
     std::vector<int> out(32);
     const LaunchOutcome outcome = image.run("k", grid(3, 32), out.data(), 35);
     EXPECT_EQ(outcome.fault, LaunchFault::Assert) << wait;
-    EXPECT_NE(outcome.detail.find("test.cu:3: k: block (1,0,0) thread (3,0,0) Assertion `threadIdx.x + 32 * blockIdx.x != bad` failed."),
-              std::string::npos) << outcome.detail;
+    EXPECT_NE(
+        outcome.detail.find(
+            "test.cu:3: k: block (1,0,0) thread (3,0,0) Assertion `threadIdx.x + 32 * blockIdx.x != bad` failed."),
+        std::string::npos)
+        << outcome.detail;
     EXPECT_TRUE(image.run("k", grid(3, 32), out.data(), -1).ok());
   }
 }
@@ -227,7 +239,8 @@ __global__ void k(int* out) {
   if (threadIdx.x > 20) asm volatile("exit;");
   __syncthreads();
   out[threadIdx.x] = s;
-})", options);
+})",
+                            options);
     std::vector<int> out(32);
     ASSERT_TRUE(image.run("k", grid(1, 32), out.data()).ok());
     for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], i > 20 ? 0 : 5);

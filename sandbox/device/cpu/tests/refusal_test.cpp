@@ -19,7 +19,8 @@ std::string refusal(const std::string& source) {
 }
 
 TEST(Refused, UnknownAssemblyWithItsTextAndPlace) {
-  const std::string message = refusal("__global__ void k(float* p) {\n  asm volatile(\"wmma.frobnicate.f32 %0;\" :: \"f\"(*p));\n}");
+  const std::string message =
+      refusal("__global__ void k(float* p) {\n  asm volatile(\"wmma.frobnicate.f32 %0;\" :: \"f\"(*p));\n}");
   EXPECT_NE(message.find("wmma.frobnicate.f32"), std::string::npos) << message;
   EXPECT_NE(message.find("test.cu:2"), std::string::npos) << message;
 }
@@ -34,21 +35,26 @@ TEST(Refused, UnknownIntrinsicByName) {
 }
 
 TEST(Refused, FunctionsThatNobodyDefines) {
-  const std::string message = refusal("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }");
+  const std::string message =
+      refusal("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }");
   EXPECT_NE(message.find("elsewhere(int) (called at test.cu:2)"), std::string::npos) << message;
 }
 
 TEST(Refused, VariablesThatNobodyDefines) {
-  EXPECT_NE(refusal("extern __device__ int far_away;\n__global__ void k(int* p) { *p = far_away; }").find("far_away"), std::string::npos);
+  EXPECT_NE(refusal("extern __device__ int far_away;\n__global__ void k(int* p) { *p = far_away; }").find("far_away"),
+            std::string::npos);
 }
 
 TEST(Refused, LibdeviceFunctionsThatDoNotExist) {
-  const std::string message = refusal("extern \"C\" __device__ float __nv_nosuch(float);\n__global__ void k(float* p) { *p = __nv_nosuch(1); }");
+  const std::string message = refusal(
+      "extern \"C\" __device__ float __nv_nosuch(float);\n__global__ void k(float* p) { *p = __nv_nosuch(1); }");
   EXPECT_NE(message.find("__nv_nosuch (test.cu:2)"), std::string::npos) << message;
 }
 
 TEST(Refused, NothingInCodeThatNoKernelReaches) {
-  EXPECT_EQ(refusal("__device__ int elsewhere(int);\n__device__ int unused(int x) { return elsewhere(x); }\n__global__ void k(int* p) { *p = 1; }"), "");
+  EXPECT_EQ(refusal("__device__ int elsewhere(int);\n__device__ int unused(int x) { return elsewhere(x); }\n__global__ "
+                    "void k(int* p) { *p = 1; }"),
+            "");
 }
 
 TEST(Image, DamagedBytesAreRefusedNotCrashedOn) {
@@ -65,7 +71,9 @@ TEST(Image, DamagedBytesAreRefusedNotCrashedOn) {
 }
 
 TEST(PtxText, SurvivesAnyMutilation) {
-  const std::string text = "{ .reg .pred p; .reg .b32 t<4>; setp.ne.s32 p, $1, 0; @p mov.b64 {t0, t1}, $2; // c\n @!p ld.global.v2.f32 {$0,t2}, [$3+16]; }";
+  const std::string text =
+      "{ .reg .pred p; .reg .b32 t<4>; setp.ne.s32 p, $1, 0; @p mov.b64 {t0, t1}, $2; // c\n @!p ld.global.v2.f32 "
+      "{$0,t2}, [$3+16]; }";
   ASSERT_TRUE(parse_ptx(text).ok());
   uint32_t random = 12345;
   for (int round = 0; round < 20000; ++round) {

@@ -132,6 +132,66 @@ __global__ void k(const int* in, int* out) {
   EXPECT_EQ(out[1], 128 * 129 / 2 + 128 * 128);
 }
 
+TEST(Lockstep, ExchangeWithoutBarrierOrVolatileIsRightWithinAWarp) {
+  TestImage image = build(R"(
+__global__ void transpose(const int* in, int* out) {
+  __shared__ int tile[8 * 33];
+  int t = threadIdx.x, column = t & 7;
+  for (int i = 0; i < 8; ++i) tile[i * 33 + t] = in[i * 32 + t];
+  int sum = 0;
+  for (int i = 0; i < 8; ++i) sum += (i + 1) * tile[column * 33 + t - column + i];
+  out[t] = sum;
+}
+__global__ void tail(const int* in, int* out) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  if (t < 32) s[t] += s[t + 32];
+  if (t < 16) s[t] += s[t + 16];
+  out[t] = s[t];
+})");
+  EXPECT_EQ(image.mode("transpose"), "fiber");
+  EXPECT_NE(image.reason("transpose").find("exchanged between threads without a barrier at test.cu:7"),
+            std::string::npos)
+      << image.reason("transpose");
+  EXPECT_EQ(image.mode("tail"), "fiber");
+  std::vector<int> in(256), out(32);
+  for (int i = 0; i < 256; ++i) in[i] = i * 37 % 101;
+  ASSERT_TRUE(image.run("transpose", grid(1, 32), in.data(), out.data()).ok());
+  for (int t = 0; t < 32; ++t) {
+    int sum = 0;
+    for (int i = 0; i < 8; ++i) sum += (i + 1) * in[t % 8 * 32 + t / 8 * 8 + i];
+    ASSERT_EQ(out[t], sum) << t;
+  }
+}
+
+TEST(Lockstep, IsNotForcedOnThreadsThatKeepToTheirOwnElements) {
+  TestImage image = build(R"(
+__global__ void own(const int* in, int* out, int n) {
+  extern __shared__ int s[];
+  int t = threadIdx.x;
+  for (int i = 0; i < n; ++i) s[i * blockDim.x + t] = in[i];
+  int sum = 0;
+  for (int i = n - 1; i >= 0; --i) sum = sum * 3 + s[i * blockDim.x + t];
+  s[t] = sum;
+  out[t] = s[t];
+}
+__global__ void tile(const float* in, float* out) {
+  __shared__ float a[16][17], b[16];
+  int x = threadIdx.x, y = threadIdx.y;
+  a[y][x] = in[y * 16 + x];
+  if (y == 0) b[x] = in[x];
+  __syncthreads();
+  float v = a[x][y] + b[x];
+  __syncthreads();
+  a[y][x] = v;
+  __syncthreads();
+  out[y * 16 + x] = a[15 - y][x];
+})");
+  EXPECT_EQ(image.mode("own"), "loop") << image.reason("own");
+  EXPECT_EQ(image.mode("tile"), "cut") << image.reason("tile");
+}
+
 TEST(Spinning, LockIsPassedBetweenThreadsAndBlocks) {
   TestImage image = build(R"(
 __global__ void k(int* lock, int* counter) {

@@ -66,14 +66,17 @@ Result<std::unique_ptr<TargetMachine>> host_machine(const std::string& cpu, int 
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Standard;
   options.VecLib = VectorLibrary::LIBMVEC;
-  const CodeGenOptLevel levels[] = {CodeGenOptLevel::Less, CodeGenOptLevel::Less, CodeGenOptLevel::Default, CodeGenOptLevel::Aggressive};
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, native ? sys::getHostCPUName() : StringRef(cpu),
-      native ? native_features() : "", options, Reloc::PIC_, CodeModel::Small, levels[std::clamp(level, 0, 3)]));
+  const CodeGenOptLevel levels[] = {CodeGenOptLevel::Less, CodeGenOptLevel::Less, CodeGenOptLevel::Default,
+                                    CodeGenOptLevel::Aggressive};
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
+      triple, native ? sys::getHostCPUName() : StringRef(cpu), native ? native_features() : "", options, Reloc::PIC_,
+      CodeModel::Small, levels[std::clamp(level, 0, 3)]));
   if (!machine) return environment_error("no code generator for CPU " + cpu);
   return machine;
 }
 
-Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& machine, std::map<std::string, uint64_t>& sizes) {
+Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& machine,
+                                             std::map<std::string, uint64_t>& sizes) {
   std::string text;
   raw_string_ostream complaint(text);
   if (verifyModule(module, &complaint)) return environment_error("internal error: lowering made invalid IR: " + text);
@@ -85,7 +88,8 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
       return environment_error("this CPU's code generator cannot write object files");
     passes.run(module);
   }
-  if (auto file = object::ObjectFile::createObjectFile(MemoryBufferRef(StringRef(object.data(), object.size()), "kernel.o"))) {
+  if (auto file =
+          object::ObjectFile::createObjectFile(MemoryBufferRef(StringRef(object.data(), object.size()), "kernel.o"))) {
     for (const object::ELFSymbolRef symbol : (*file)->symbols())
       if (auto name = symbol.getName()) sizes[name->str()] = symbol.getSize();
       else consumeError(name.takeError());
@@ -101,10 +105,13 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
     if (!file.write(object.data(), std::streamsize(object.size())).flush())
       return environment_error("cannot write " + input + " (is the disk full?)");
   }
-  std::vector<std::string> line = {"ld.lld", "-shared", "--threads=1", "-O0", "--hash-style=gnu", "-z", "now",
-                                   "--build-id=none", "--as-needed", "-o", output, input};
-  const std::pair<const char*, const char*> kLibraries[] = {
-      {"libm.so.6", "tgamma"}, {"libmvec.so.1", "_ZGVbN2v_sin"}, {"libc.so.6", "qsort"}, {"libgcc_s.so.1", "__udivti3"}};
+  std::vector<std::string> line = {"ld.lld",           "-shared", "--threads=1", "-O0",
+                                   "--hash-style=gnu", "-z",      "now",         "--build-id=none",
+                                   "--as-needed",      "-o",      output,        input};
+  const std::pair<const char*, const char*> kLibraries[] = {{"libm.so.6", "tgamma"},
+                                                            {"libmvec.so.1", "_ZGVbN2v_sin"},
+                                                            {"libc.so.6", "qsort"},
+                                                            {"libgcc_s.so.1", "__udivti3"}};
   for (const auto& [library, symbol] : kLibraries)
     if (std::string file = loaded_library(library, symbol); !file.empty()) line.push_back(file);
   std::vector<const char*> arguments;
@@ -116,7 +123,8 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
   const lld::Result linked = lld::lldMain(arguments, sink, sink, {{lld::Gnu, &lld::elf::link}});
   if (linked.retCode != 0) return environment_error("linking a CPU image failed: " + messages);
   KERNELIFT_ASSIGN(std::vector<std::byte> bytes, read_bytes(output));
-  return std::vector<char>(reinterpret_cast<const char*>(bytes.data()), reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+  return std::vector<char>(reinterpret_cast<const char*>(bytes.data()),
+                           reinterpret_cast<const char*>(bytes.data()) + bytes.size());
 }
 
 }  // namespace kernelift::cpu

@@ -12,7 +12,8 @@ namespace {
 
 class Tables {
  public:
-  explicit Tables(Module& module) : module_(module), context_(module.getContext()), pointer_(PointerType::get(context_, 0)) {}
+  explicit Tables(Module& module)
+      : module_(module), context_(module.getContext()), pointer_(PointerType::get(context_, 0)) {}
 
   Constant* word(uint64_t value) { return ConstantInt::get(Type::getInt32Ty(context_), value); }
   Constant* wide(uint64_t value) { return ConstantInt::get(Type::getInt64Ty(context_), value); }
@@ -30,15 +31,18 @@ class Tables {
 
   Constant* kernel(const Kernel& kernel) {
     std::vector<Constant*> parameters;
-    for (const KernelParameter& parameter : kernel.parameters) parameters.push_back(record({word(parameter.offset), word(parameter.size)}));
-    return record({text(kernel.name), kernel.run, word(kernel.mode), text(kernel.mode_reason), word(kernel.parameters.size()),
-                   word(kernel.parameter_bytes), array(parameters), word(kernel.static_shared_bytes), word(kernel.frame_bytes),
-                   word(kernel.stack_bytes), word(kernel.max_threads), word(kernel.flags)});
+    for (const KernelParameter& parameter : kernel.parameters)
+      parameters.push_back(record({word(parameter.offset), word(parameter.size)}));
+    return record({text(kernel.name), kernel.run, word(kernel.mode), text(kernel.mode_reason),
+                   word(kernel.parameters.size()), word(kernel.parameter_bytes), array(parameters),
+                   word(kernel.static_shared_bytes), word(kernel.frame_bytes), word(kernel.stack_bytes),
+                   word(kernel.max_threads), word(kernel.flags)});
   }
   Constant* variable(const Variable& variable) {
     const uint64_t size = module_.getDataLayout().getTypeAllocSize(variable.global->getValueType()).getFixedValue();
-    return record({text(variable.name), variable.global, wide(size),
-                   word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0))});
+    return record(
+        {text(variable.name), variable.global, wide(size),
+         word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0))});
   }
 
  private:
@@ -59,9 +63,9 @@ void add_image_tables(DeviceModule& device) {
   std::vector<Constant*> kernels, variables;
   for (const Kernel& kernel : device.kernels) kernels.push_back(tables.kernel(kernel));
   for (const Variable& variable : device.variables) variables.push_back(tables.variable(variable));
-  Constant* image = tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION), tables.word(kernels.size()),
-                                   tables.word(variables.size()), tables.array(kernels), tables.array(variables),
-                                   services_global(module)});
+  Constant* image = tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION),
+                                   tables.word(kernels.size()), tables.word(variables.size()), tables.array(kernels),
+                                   tables.array(variables), services_global(module)});
   if (GlobalVariable* taken = module.getNamedGlobal("kernelift_image")) taken->setName("kernelift_image.user");
   new GlobalVariable(module, image->getType(), true, GlobalValue::ExternalLinkage, image, "kernelift_image");
 }

@@ -3,9 +3,9 @@
 // candidates) is changed little by it.
 #include "sandbox/device/cpu/lower/host/prepare.h"
 
+#include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/ADT/SCCIterator.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -57,7 +57,8 @@ void force_inlining_of_waits(Module& module) {
     bool waiting = false;
     for (CallGraphNode* node : *scc)
       for (auto& [site, callee] : *node)
-        if (Function* function = callee->getFunction()) waiting |= is_synchronising(*function) || waits.contains(function);
+        if (Function* function = callee->getFunction())
+          waiting |= is_synchronising(*function) || waits.contains(function);
     if (!waiting) continue;
     for (CallGraphNode* node : *scc)
       if (Function* function = node->getFunction(); function && !function->isDeclaration()) {
@@ -94,7 +95,8 @@ void optimize_for_host(Module& module, TargetMachine& machine, int level, bool v
   tuning.LoopVectorization = tuning.SLPVectorization = vectorize;
   tuning.InlinerThreshold = kInlineThreshold;
   Pipeline pipeline(machine, tuning);
-  const OptimizationLevel levels[] = {OptimizationLevel::O1, OptimizationLevel::O1, OptimizationLevel::O2, OptimizationLevel::O3};
+  const OptimizationLevel levels[] = {OptimizationLevel::O1, OptimizationLevel::O1, OptimizationLevel::O2,
+                                      OptimizationLevel::O3};
   pipeline.run(pipeline.builder().buildPerModuleDefaultPipeline(levels[std::clamp(level, 0, 3)]), module);
 }
 

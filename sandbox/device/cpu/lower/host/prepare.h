@@ -3,7 +3,9 @@
 #pragma once
 #include "sandbox/device/cpu/lower/module/device_module.h"
 
-namespace llvm { class TargetMachine; }
+namespace llvm {
+class TargetMachine;
+}
 
 namespace kernelift::cpu {
 

@@ -30,7 +30,8 @@ Annotations read_annotations(const Module& module) {
   if (!list) return found;
   std::map<const GlobalValue*, std::map<std::string, uint64_t>> dims;
   for (const MDNode* node : list->operands()) {
-    const auto* subject = node->getNumOperands() ? mdconst::dyn_extract_or_null<GlobalValue>(node->getOperand(0)) : nullptr;
+    const auto* subject =
+        node->getNumOperands() ? mdconst::dyn_extract_or_null<GlobalValue>(node->getOperand(0)) : nullptr;
     for (unsigned i = 1; subject && i + 1 < node->getNumOperands(); i += 2) {
       const auto* key = dyn_cast<MDString>(node->getOperand(i));
       const auto* value = mdconst::dyn_extract_or_null<ConstantInt>(node->getOperand(i + 1));
@@ -49,7 +50,8 @@ Annotations read_annotations(const Module& module) {
 }
 
 uint32_t max_threads_of(const Function& function, const Annotations& annotations) {
-  if (auto known = annotations.max_threads.find(&function); known != annotations.max_threads.end()) return known->second;
+  if (auto known = annotations.max_threads.find(&function); known != annotations.max_threads.end())
+    return known->second;
   if (!function.hasFnAttribute("nvvm.maxntid")) return 0;
   SmallVector<StringRef, 3> sizes;
   function.getFnAttribute("nvvm.maxntid").getValueAsString().split(sizes, ',');
@@ -82,9 +84,10 @@ bool is_unused_declaration(const GlobalVariable& global) { return global.isDecla
 Status check_externals(Module& module) {
   for (GlobalVariable& global : module.globals()) {
     if (!global.isDeclaration() || global.getAddressSpace() == kSharedSpace || global.use_empty()) continue;
-    return refused("device variable " + readable_name(global.getName()) +
-                   " is declared in this module but defined in none that is linked to it; link the translation unit that "
-                   "defines it (relocatable device code)");
+    return refused(
+        "device variable " + readable_name(global.getName()) +
+        " is declared in this module but defined in none that is linked to it; link the translation unit that "
+        "defines it (relocatable device code)");
   }
   for (Function& function : module) {
     if (!function.isDeclaration() || function.use_empty() || function.isIntrinsic()) continue;
@@ -92,9 +95,10 @@ Status check_externals(Module& module) {
     std::string where;
     for (User* user : function.users())
       if (auto* call = dyn_cast<Instruction>(user)) where = " (called at " + place_of(*call) + ")";
-    return refused("device function " + readable_name(function.getName()) + where +
-                   " is not defined in this module nor provided by the CPU device; link the translation unit that defines "
-                   "it (relocatable device code)");
+    return refused(
+        "device function " + readable_name(function.getName()) + where +
+        " is not defined in this module nor provided by the CPU device; link the translation unit that defines "
+        "it (relocatable device code)");
   }
   return done();
 }
@@ -110,8 +114,17 @@ std::string place_of(const Instruction& instruction) {
 }
 
 bool is_provided_function(StringRef name) {
-  static const std::set<StringRef> kNames = {"vprintf", "__assertfail", "malloc", "free", "__kl_grid_sync", "memcpy",
-                                             "memset", "memmove", "__cxa_pure_virtual", "__cxa_deleted_virtual", "abort"};
+  static const std::set<StringRef> kNames = {"vprintf",
+                                             "__assertfail",
+                                             "malloc",
+                                             "free",
+                                             "__kl_grid_sync",
+                                             "memcpy",
+                                             "memset",
+                                             "memmove",
+                                             "__cxa_pure_virtual",
+                                             "__cxa_deleted_virtual",
+                                             "abort"};
   return name.starts_with("__nv_") || name.starts_with("__nvvm_") || kNames.contains(name);
 }
 
@@ -153,7 +166,8 @@ Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {
     const unsigned space = global.getAddressSpace();
     const bool visible = global.isExternallyInitialized() || !global.hasLocalLinkage();
     if ((space == kGlobalSpace || space == kConstantSpace) && visible) {
-      device.variables.push_back({&global, global.getName().str(), space == kConstantSpace, annotations.managed.contains(&global)});
+      device.variables.push_back(
+          {&global, global.getName().str(), space == kConstantSpace, annotations.managed.contains(&global)});
       kept.push_back(&global);
       global.setLinkage(GlobalValue::ExternalLinkage);
       global.setVisibility(GlobalValue::DefaultVisibility);

@@ -10,14 +10,14 @@ namespace kernelift::cpu {
 
 struct KernelParameter {
   uint64_t offset = 0, size = 0;
-  llvm::Type* type = nullptr;   ///< Of the value, or of the struct that a byval pointer points to.
+  llvm::Type* type = nullptr;  ///< Of the value, or of the struct that a byval pointer points to.
   bool by_value = false;
 };
 
 struct Kernel {
   std::string name;
-  llvm::Function* body = nullptr;   ///< One thread: (thread, parameters…).
-  llvm::Function* run = nullptr;    ///< What the image exports; set by schedule/.
+  llvm::Function* body = nullptr;  ///< One thread: (thread, parameters…).
+  llvm::Function* run = nullptr;   ///< What the image exports; set by schedule/.
   std::vector<KernelParameter> parameters;
   uint64_t parameter_bytes = 0, static_shared_bytes = 0, frame_bytes = 0, stack_bytes = 0;
   uint32_t max_threads = 0, mode = 0, flags = 0;

@@ -62,8 +62,8 @@ class Flattener {
       if (global.getAddressSpace() != 0) old.push_back(&global);
     for (GlobalVariable* global : old) {
       const bool constant = global->isConstant() && global->getAddressSpace() != kConstantSpace;
-      auto* fresh = new GlobalVariable(module_, global->getValueType(), constant, global->getLinkage(), nullptr, "", nullptr,
-                                       GlobalValue::NotThreadLocal, 0, global->isExternallyInitialized());
+      auto* fresh = new GlobalVariable(module_, global->getValueType(), constant, global->getLinkage(), nullptr, "",
+                                       nullptr, GlobalValue::NotThreadLocal, 0, global->isExternallyInitialized());
       fresh->takeName(global);
       fresh->setAlignment(std::max(global->getAlign().valueOrOne(), Align(16)));
       flat_global_[global] = fresh;
@@ -155,8 +155,8 @@ class Flattener {
       if (!function.isDeclaration()) old.push_back(&function);
     for (Function* function : old) {
       const bool kernel = any_of(device_.kernels, [&](Kernel& k) { return k.body == function; });
-      Function* fresh = Function::Create(flat_function(function->getFunctionType(), true), GlobalValue::InternalLinkage, "",
-                                         &module_);
+      Function* fresh = Function::Create(flat_function(function->getFunctionType(), true), GlobalValue::InternalLinkage,
+                                         "", &module_);
       fresh->takeName(function);
       fresh->copyMetadata(function, 0);
       fresh->splice(fresh->begin(), function);
@@ -178,8 +178,8 @@ class Flattener {
     LLVMContext& context = module_.getContext();
     AttributeList old = from.getAttributes();
     AttrBuilder function_attributes(context, old.getFnAttrs());
-    for (const char* name : {"target-cpu", "target-features", "nvvm.maxntid", "nvvm.minctasm", "uniform-work-group-size",
-                             "frame-pointer", "stack-protector-buffer-size"})
+    for (const char* name : {"target-cpu", "target-features", "nvvm.maxntid", "nvvm.minctasm",
+                             "uniform-work-group-size", "frame-pointer", "stack-protector-buffer-size"})
       function_attributes.removeAttribute(name);
     // Attributes that a -O0 compile leaves behind; the CPU device always optimises.
     if (function_attributes.contains(Attribute::OptimizeNone))
@@ -188,8 +188,10 @@ class Flattener {
     // Whatever this function was proved not to touch, it now reads its thread.
     function_attributes.removeAttribute(Attribute::Memory);
     SmallVector<AttributeSet, 8> parameters = {AttributeSet::get(context, AttrBuilder(context)
-        .addAttribute(Attribute::NoAlias).addAttribute(Attribute::NonNull).addAttribute(Attribute::NoUndef)
-        .addDereferenceableAttr(24))};
+                                                                              .addAttribute(Attribute::NoAlias)
+                                                                              .addAttribute(Attribute::NonNull)
+                                                                              .addAttribute(Attribute::NoUndef)
+                                                                              .addDereferenceableAttr(24))};
     for (const Argument& argument : from.args()) {
       AttrBuilder attributes(context, old.getParamAttrs(argument.getArgNo()));
       if (kernel && argument.hasByValAttr()) {
@@ -198,8 +200,8 @@ class Flattener {
       }
       parameters.push_back(AttributeSet::get(context, attributes));
     }
-    to.setAttributes(AttributeList::get(context, AttributeSet::get(context, function_attributes), old.getRetAttrs(),
-                                        parameters));
+    to.setAttributes(
+        AttributeList::get(context, AttributeSet::get(context, function_attributes), old.getRetAttrs(), parameters));
   }
 
   /// A kernel may write to its copy of a struct parameter; the optimiser removes the copy where it does not.
@@ -241,7 +243,8 @@ class Flattener {
       else if (type == callee->getFunctionType()) return;
       else target = flat_intrinsic(callee, type);
     } else if (callee && callee->isDeclaration()) {
-      if (callee->getName() == "shared.offset" || callee->getName() == "shared.dynamic") return shared_address(call, callee);
+      if (callee->getName() == "shared.offset" || callee->getName() == "shared.dynamic")
+        return shared_address(call, callee);
       if (type == call->getFunctionType()) return;
       const std::string name = callee->getName().str();
       if (callee->getFunctionType() != type) callee->setName(name + ".spaced");
@@ -258,8 +261,8 @@ class Flattener {
     SmallVector<AttributeSet, 8> parameters;
     if (with_thread) parameters.push_back({});
     for (unsigned i = 0; i < call->arg_size(); ++i) parameters.push_back(old.getParamAttrs(i));
-    AttributeSet on_call = with_thread ? old.getFnAttrs().removeAttribute(module_.getContext(), Attribute::Memory)
-                                       : old.getFnAttrs();
+    AttributeSet on_call =
+        with_thread ? old.getFnAttrs().removeAttribute(module_.getContext(), Attribute::Memory) : old.getFnAttrs();
     fresh->setAttributes(AttributeList::get(module_.getContext(), on_call, old.getRetAttrs(), parameters));
     call->replaceAllUsesWith(fresh);
     call->eraseFromParent();
@@ -277,8 +280,9 @@ class Flattener {
   Value* plain_function(Function* intrinsic, FunctionType* type) {
     const std::string name = intrinsic->getName().drop_front(strlen("llvm.")).str();
     auto* fresh = cast<Function>(module_.getOrInsertFunction(name, type).getCallee());
-    fresh->setAttributes(AttributeList::get(module_.getContext(), AttributeList::FunctionIndex,
-                                            AttrBuilder(module_.getContext(), intrinsic->getAttributes().getFnAttrs())));
+    fresh->setAttributes(
+        AttributeList::get(module_.getContext(), AttributeList::FunctionIndex,
+                           AttrBuilder(module_.getContext(), intrinsic->getAttributes().getFnAttrs())));
     return fresh;
   }
 
@@ -289,16 +293,22 @@ class Flattener {
     return Intrinsic::getOrInsertDeclaration(&module_, intrinsic->getIntrinsicID(), overloads);
   }
 
+  /// A variable's address stays a call of its own, shared.at(arena, offset), until modes are chosen: the race finder
+  /// needs to know which variable a pointer leads to.
   void shared_address(CallInst* call, Function* callee) {
     IRBuilder<> builder(call);
     Value* thread = DeviceModule::thread_of(*call->getFunction());
-    Value* address;
-    if (callee->getName() == "shared.dynamic") {
-      address = block_field_of(builder, thread, BlockField::dynamic_shared);
-    } else {
-      address = builder.CreateInBoundsPtrAdd(block_field_of(builder, thread, BlockField::shared), call->getArgOperand(0));
-    }
-    call->replaceAllUsesWith(address);
+    const bool dynamic = callee->getName() == "shared.dynamic";
+    Value* arena = block_field_of(builder, thread, dynamic ? BlockField::dynamic_shared : BlockField::shared);
+    Value* offset = dynamic ? builder.getInt64(0) : call->getArgOperand(0);
+    const char* name = dynamic ? "shared.dynamic.at" : "shared.at";
+    auto* at = cast<Function>(
+        module_.getOrInsertFunction(name, builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty()).getCallee());
+    at->setDoesNotAccessMemory();
+    at->setWillReturn();
+    at->setDoesNotThrow();
+    at->addFnAttr(Attribute::Speculatable);
+    call->replaceAllUsesWith(builder.CreateCall(at, {arena, offset}));
     call->eraseFromParent();
   }
 
@@ -315,7 +325,8 @@ class Flattener {
     for (Instruction* cast : int_to_shared_) {
       IRBuilder<> builder(cast);
       Value* base = block_field_of(builder, DeviceModule::thread_of(*cast->getFunction()), BlockField::shared);
-      cast->replaceAllUsesWith(builder.CreatePtrAdd(base, builder.CreateZExtOrTrunc(cast->getOperand(0), builder.getInt64Ty())));
+      cast->replaceAllUsesWith(
+          builder.CreatePtrAdd(base, builder.CreateZExtOrTrunc(cast->getOperand(0), builder.getInt64Ty())));
       cast->eraseFromParent();
     }
   }
@@ -327,6 +338,20 @@ class Flattener {
 };
 
 }  // namespace
+
+void lower_shared_addresses(DeviceModule& device) {
+  for (const char* name : {"shared.at", "shared.dynamic.at"}) {
+    Function* function = device.module->getFunction(name);
+    if (!function) continue;
+    for (User* user : make_early_inc_range(function->users())) {
+      auto* call = cast<CallInst>(user);
+      IRBuilder<> builder(call);
+      call->replaceAllUsesWith(builder.CreateInBoundsPtrAdd(call->getArgOperand(0), call->getArgOperand(1)));
+      call->eraseFromParent();
+    }
+    function->eraseFromParent();
+  }
+}
 
 Status retarget(DeviceModule& device, const std::string& triple, const DataLayout& layout) {
   Module& module = *device.module;

@@ -12,4 +12,7 @@ Status place_shared_variables(DeviceModule& device);
 /// calls of plain functions named nvvm.*, host triple and data layout.
 Status retarget(DeviceModule& device, const std::string& triple, const llvm::DataLayout& layout);
 
+/// Turns the address markers of shared variables, shared.at and shared.dynamic.at, into plain address arithmetic.
+void lower_shared_addresses(DeviceModule& device);
+
 }  // namespace kernelift::cpu

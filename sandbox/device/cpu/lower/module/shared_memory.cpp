@@ -36,7 +36,8 @@ std::set<Function*> reachable_from(Function* root, const std::vector<Function*>&
       auto* call = dyn_cast<CallBase>(&instruction);
       if (!call || call->isInlineAsm()) continue;
       if (auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts())) visit(callee);
-      else for (Function* taken : address_taken) visit(taken);
+      else
+        for (Function* taken : address_taken) visit(taken);
     }
   }
   return seen;

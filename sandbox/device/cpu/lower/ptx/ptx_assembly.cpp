@@ -24,7 +24,9 @@ class Translator {
   /// The call's value (nullptr for none), or what is not supported.
   Result<Value*> run() {
     for (const PtxStatement& statement : text_.statements)
-      if (!translate(statement)) return refused(problem_.empty() ? operands_.problem().empty() ? statement.text : operands_.problem() : problem_);
+      if (!translate(statement))
+        return refused(problem_.empty() ? operands_.problem().empty() ? statement.text : operands_.problem()
+                                        : problem_);
     return operands_.result(builder_);
   }
 
@@ -47,7 +49,9 @@ class Translator {
       IRBuilder<> at_start(call_.getParent(), call_.getParent()->begin());
       PHINode* merged = at_start.CreatePHI(value->getType(), 2);
       merged->addIncoming(value, taken);
-      Value* kept = old != before.end() && old->second->getType() == value->getType() ? old->second : PoisonValue::get(value->getType());
+      Value* kept = old != before.end() && old->second->getType() == value->getType()
+                        ? old->second
+                        : PoisonValue::get(value->getType());
       merged->addIncoming(kept, skipped);
       value = merged;
     }
@@ -57,8 +61,12 @@ class Translator {
   // One statement at a time is current; these read it.
   Type* type(const std::string& suffix) { return ptx_type(call_.getContext(), suffix); }
   Type* type() { return type(now_->type()); }
-  Value* in(size_t index, Type* as) { return index < now_->operands.size() ? operands_.read(builder_, now_->operands[index], as) : nullptr; }
-  bool out(Value* value) { return value && !now_->operands.empty() && operands_.write(builder_, now_->operands[0], value); }
+  Value* in(size_t index, Type* as) {
+    return index < now_->operands.size() ? operands_.read(builder_, now_->operands[index], as) : nullptr;
+  }
+  bool out(Value* value) {
+    return value && !now_->operands.empty() && operands_.write(builder_, now_->operands[0], value);
+  }
   bool is_signed() { return now_->type()[0] == 's'; }
   bool floating() { return type()->isFPOrFPVectorTy(); }
   bool takes(size_t count) { return now_->operands.size() == count; }
@@ -83,6 +91,7 @@ class Translator {
   bool emit(const PtxStatement& statement) {
     now_ = &statement;
     const std::string& op = statement.opcode[0];
+    // clang-format off
     static const std::map<std::string, bool (Translator::*)()> kTable = {
         {"mov", &Translator::move},         {"add", &Translator::arithmetic}, {"sub", &Translator::arithmetic},
         {"mul", &Translator::arithmetic},   {"mad", &Translator::multiply_add}, {"fma", &Translator::multiply_add},
@@ -107,6 +116,7 @@ class Translator {
         {"prefetchu", &Translator::nothing}, {"discard", &Translator::nothing}, {"applypriority", &Translator::nothing},
         {"griddepcontrol", &Translator::nothing}, {"cp", &Translator::copy},
     };
+    // clang-format on
     auto rule = kTable.find(op);
     return rule != kTable.end() && (this->*rule->second)();
   }
@@ -126,8 +136,10 @@ class Translator {
   }
 
   Value* float_arithmetic(const std::string& op, Value* a, Value* b) {
-    if (op == "min") return builder_.CreateBinaryIntrinsic(now_->has("NaN") ? Intrinsic::minimum : Intrinsic::minimumnum, a, b);
-    if (op == "max") return builder_.CreateBinaryIntrinsic(now_->has("NaN") ? Intrinsic::maximum : Intrinsic::maximumnum, a, b);
+    if (op == "min")
+      return builder_.CreateBinaryIntrinsic(now_->has("NaN") ? Intrinsic::minimum : Intrinsic::minimumnum, a, b);
+    if (op == "max")
+      return builder_.CreateBinaryIntrinsic(now_->has("NaN") ? Intrinsic::maximum : Intrinsic::maximumnum, a, b);
     const std::string mode = rounding();
     if (!mode.empty() && mode != "rn") {
       if (!type()->isFloatTy() && !type()->isDoubleTy()) return nullptr;
@@ -157,7 +169,10 @@ class Translator {
       return is_signed() ? builder_.CreateSRem(a, safe) : builder_.CreateURem(a, safe);
     }
     const bool smaller = op == "min";
-    return builder_.CreateBinaryIntrinsic(is_signed() ? smaller ? Intrinsic::smin : Intrinsic::smax : smaller ? Intrinsic::umin : Intrinsic::umax, a, b);
+    return builder_.CreateBinaryIntrinsic(is_signed() ? smaller ? Intrinsic::smin : Intrinsic::smax
+                                          : smaller   ? Intrinsic::umin
+                                                      : Intrinsic::umax,
+                                          a, b);
   }
 
   Value* product(bool wide, bool high) {
@@ -231,9 +246,14 @@ class Translator {
   bool library() {
     const std::string& op = now_->opcode[0];
     Type* word = builder_.getInt32Ty();
-    if (op == "prmt") return takes(4) && now_->opcode.size() == 2 && out(call("__nvvm_prmt", word, {in(1, word), in(2, word), in(3, word)}));
-    if (op == "lop3") return takes(5) && out(call("__nvvm_lop3", word, {in(1, word), in(2, word), in(3, word), in(4, word)}));
-    if (op == "sad") return takes(4) && type()->isIntegerTy(32) && out(call(is_signed() ? "__nv_sad" : "__nv_usad", word, {in(1, word), in(2, word), in(3, word)}));
+    if (op == "prmt")
+      return takes(4) && now_->opcode.size() == 2 &&
+             out(call("__nvvm_prmt", word, {in(1, word), in(2, word), in(3, word)}));
+    if (op == "lop3")
+      return takes(5) && out(call("__nvvm_lop3", word, {in(1, word), in(2, word), in(3, word), in(4, word)}));
+    if (op == "sad")
+      return takes(4) && type()->isIntegerTy(32) &&
+             out(call(is_signed() ? "__nv_sad" : "__nv_usad", word, {in(1, word), in(2, word), in(3, word)}));
     static const std::set<std::string> kTypes = {"bfe.u32", "bfe.s32", "bfe.u64", "bfi.b32", "bfi.b64"};
     if (!kTypes.contains(op + "." + now_->type())) return false;
     const std::string name = "__nvvm_" + op + "_" + now_->type();
@@ -259,6 +279,7 @@ class Translator {
   }
 
   Value* comparison(const std::string& how, Value* a, Value* b) {
+    // clang-format off
     static const std::map<std::string, std::array<CmpInst::Predicate, 3>> kHow = {
         {"eq", {CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ}}, {"ne", {CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE}},
         {"lt", {CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT}}, {"le", {CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE}},
@@ -267,10 +288,13 @@ class Translator {
         {"hi", {CmpInst::BAD_FCMP_PREDICATE, CmpInst::ICMP_UGT, CmpInst::ICMP_UGT}}, {"hs", {CmpInst::BAD_FCMP_PREDICATE, CmpInst::ICMP_UGE, CmpInst::ICMP_UGE}},
         {"equ", {CmpInst::FCMP_UEQ}}, {"neu", {CmpInst::FCMP_UNE}}, {"ltu", {CmpInst::FCMP_ULT}}, {"leu", {CmpInst::FCMP_ULE}},
         {"gtu", {CmpInst::FCMP_UGT}}, {"geu", {CmpInst::FCMP_UGE}}, {"num", {CmpInst::FCMP_ORD}}, {"nan", {CmpInst::FCMP_UNO}}};
+    // clang-format on
     auto known = kHow.find(how);
     if (known == kHow.end()) return nullptr;
     const CmpInst::Predicate predicate = known->second[floating() ? 0 : is_signed() ? 1 : 2];
-    if (floating() ? !CmpInst::isFPPredicate(predicate) || predicate == CmpInst::BAD_FCMP_PREDICATE : !CmpInst::isIntPredicate(predicate)) return nullptr;
+    if (floating() ? !CmpInst::isFPPredicate(predicate) || predicate == CmpInst::BAD_FCMP_PREDICATE
+                   : !CmpInst::isIntPredicate(predicate))
+      return nullptr;
     return builder_.CreateCmp(predicate, a, b);
   }
 
@@ -293,18 +317,20 @@ class Translator {
     const std::string& from_name = now_->opcode.back();
     const std::string& to_name = now_->opcode[now_->opcode.size() - 2];
     Type *from = type(from_name), *to = type(to_name);
-    if (!from || !to || from->isVectorTy() || to->isVectorTy() || now_->has("relu") || now_->has("satfinite")) return false;
+    if (!from || !to || from->isVectorTy() || to->isVectorTy() || now_->has("relu") || now_->has("satfinite"))
+      return false;
     Value* a = in(1, from);
     if (!a) return false;
     const bool from_signed = from_name[0] == 's', to_signed = to_name[0] == 's';
     if (!from->isFloatingPointTy() && !to->isFloatingPointTy())
-      return !now_->has("sat") && out(from_signed ? builder_.CreateSExtOrTrunc(a, to) : builder_.CreateZExtOrTrunc(a, to));
+      return !now_->has("sat") &&
+             out(from_signed ? builder_.CreateSExtOrTrunc(a, to) : builder_.CreateZExtOrTrunc(a, to));
     if (!from->isFloatingPointTy()) {
       if (now_->has("sat") || (rounding() != "rn" && !rounding().empty())) return false;
       return out(from_signed ? builder_.CreateSIToFP(a, to) : builder_.CreateUIToFP(a, to));
     }
-    static const std::map<std::string, Intrinsic::ID> kWhole = {{"rni", Intrinsic::roundeven}, {"rzi", Intrinsic::trunc},
-                                                                {"rmi", Intrinsic::floor}, {"rpi", Intrinsic::ceil}};
+    static const std::map<std::string, Intrinsic::ID> kWhole = {
+        {"rni", Intrinsic::roundeven}, {"rzi", Intrinsic::trunc}, {"rmi", Intrinsic::floor}, {"rpi", Intrinsic::ceil}};
     bool whole = false;
     for (const auto& [mode, id] : kWhole)
       if (now_->has(mode)) a = builder_.CreateUnaryIntrinsic(id, a), whole = true;
@@ -317,7 +343,8 @@ class Translator {
       if (!from->isDoubleTy() || !to->isFloatTy()) return false;
       a = call("nvvm.d2f." + mode, to, {a});
     } else if (from != to) {
-      a = from->getPrimitiveSizeInBits() > to->getPrimitiveSizeInBits() ? builder_.CreateFPTrunc(a, to) : builder_.CreateFPExt(a, to);
+      a = from->getPrimitiveSizeInBits() > to->getPrimitiveSizeInBits() ? builder_.CreateFPTrunc(a, to)
+                                                                        : builder_.CreateFPExt(a, to);
     }
     if (now_->has("sat")) a = to->isFloatTy() ? call("__nv_saturatef", to, {a}) : nullptr;
     return out(a);
@@ -360,7 +387,8 @@ class Translator {
       value->setAtomic(ordered() ? AtomicOrdering::Acquire : AtomicOrdering::Monotonic);
     }
     if (!access->isIntegerTy() || access->getIntegerBitWidth() >= 16) return out(value);
-    return out(is_signed() ? builder_.CreateSExt(value, builder_.getInt32Ty()) : builder_.CreateZExt(value, builder_.getInt32Ty()));
+    return out(is_signed() ? builder_.CreateSExt(value, builder_.getInt32Ty())
+                           : builder_.CreateZExt(value, builder_.getInt32Ty()));
   }
 
   bool store() {
@@ -369,7 +397,8 @@ class Translator {
     Value* to = operands_.address(builder_, now_->operands[0], space());
     Value* value = in(1, access);
     if (!to || !value) return false;
-    StoreInst* written = builder_.CreateAlignedStore(value, to, Align(type()->getPrimitiveSizeInBits() / 8), now_->has("volatile"));
+    StoreInst* written =
+        builder_.CreateAlignedStore(value, to, Align(type()->getPrimitiveSizeInBits() / 8), now_->has("volatile"));
     if (is_atomic()) {
       if (vector_width() != 1) return false;
       written->setAtomic(ordered() ? AtomicOrdering::Release : AtomicOrdering::Monotonic);
@@ -390,14 +419,24 @@ class Translator {
       Value* desired = in(first + 2, type());
       if (!desired) return false;
       old = builder_.CreateExtractValue(builder_.CreateAtomicCmpXchg(at, operand, desired, MaybeAlign(), order,
-                                                                     ordered() ? AtomicOrdering::Acquire : order), 0);
+                                                                     ordered() ? AtomicOrdering::Acquire : order),
+                                        0);
     } else {
       const bool s = is_signed(), f = floating();
       const std::pair<const char*, AtomicRMWInst::BinOp> kOps[] = {
-          {"add", f ? AtomicRMWInst::FAdd : AtomicRMWInst::Add}, {"exch", AtomicRMWInst::Xchg}, {"and", AtomicRMWInst::And},
-          {"or", AtomicRMWInst::Or}, {"xor", AtomicRMWInst::Xor}, {"inc", AtomicRMWInst::UIncWrap}, {"dec", AtomicRMWInst::UDecWrap},
-          {"min", f ? AtomicRMWInst::FMin : s ? AtomicRMWInst::Min : AtomicRMWInst::UMin},
-          {"max", f ? AtomicRMWInst::FMax : s ? AtomicRMWInst::Max : AtomicRMWInst::UMax}};
+          {"add", f ? AtomicRMWInst::FAdd : AtomicRMWInst::Add},
+          {"exch", AtomicRMWInst::Xchg},
+          {"and", AtomicRMWInst::And},
+          {"or", AtomicRMWInst::Or},
+          {"xor", AtomicRMWInst::Xor},
+          {"inc", AtomicRMWInst::UIncWrap},
+          {"dec", AtomicRMWInst::UDecWrap},
+          {"min", f   ? AtomicRMWInst::FMin
+                  : s ? AtomicRMWInst::Min
+                      : AtomicRMWInst::UMin},
+          {"max", f   ? AtomicRMWInst::FMax
+                  : s ? AtomicRMWInst::Max
+                      : AtomicRMWInst::UMax}};
       for (const auto& [name, op] : kOps)
         if (now_->has(name)) old = builder_.CreateAtomicRMW(op, at, operand, MaybeAlign(), order);
     }
@@ -409,7 +448,8 @@ class Translator {
     if (now_->has("warp")) return takes(1) && call("nvvm.bar.warp.sync", builder_.getVoidTy(), {in(0, word)});
     if (now_->has("red") || now_->operands.empty() || now_->operands.size() > 2 || now_->has("cluster")) return false;
     Value* id = in(0, word);
-    if (now_->has("arrive")) return takes(2) && call("nvvm.barrier.cta.arrive.count", builder_.getVoidTy(), {id, in(1, word)});
+    if (now_->has("arrive"))
+      return takes(2) && call("nvvm.barrier.cta.arrive.count", builder_.getVoidTy(), {id, in(1, word)});
     if (!now_->has("sync")) return false;
     if (takes(1)) return call("nvvm.barrier.cta.sync.all", builder_.getVoidTy(), {id});
     return call("nvvm.barrier.cta.sync.count", builder_.getVoidTy(), {id, in(1, word)});
@@ -427,7 +467,8 @@ class Translator {
     Value* both = call("nvvm.shfl.sync." + how + ".i32p", pair, {in(4, word), in(1, word), in(2, word), in(3, word)});
     if (how.empty() || !both) return false;
     auto [value, predicate] = StringRef(now_->operands[0]).split('|');
-    if (!predicate.empty() && !operands_.write(builder_, predicate.trim(), builder_.CreateExtractValue(both, 1))) return false;
+    if (!predicate.empty() && !operands_.write(builder_, predicate.trim(), builder_.CreateExtractValue(both, 1)))
+      return false;
     return operands_.write(builder_, value.trim(), builder_.CreateExtractValue(both, 0));
   }
 
@@ -456,7 +497,8 @@ class Translator {
   bool match() {
     Type* word = builder_.getInt32Ty();
     if (!takes(3) || !now_->has("any")) return false;
-    return out(call(type()->isIntegerTy(64) ? "nvvm.match.any.sync.i64" : "nvvm.match.any.sync.i32", word, {in(2, word), in(1, type())}));
+    return out(call(type()->isIntegerTy(64) ? "nvvm.match.any.sync.i64" : "nvvm.match.any.sync.i32", word,
+                    {in(2, word), in(1, type())}));
   }
 
   bool approximate() {
@@ -465,10 +507,15 @@ class Translator {
     const std::string mode = rounding();
     Value* a = in(1, type());
     if (!a) return false;
-    if (!mode.empty()) return (op == "rcp" || op == "sqrt") && (type()->isFloatTy() || type()->isDoubleTy()) && out(call("nvvm." + op + "." + mode + suffix(), type(), {a}));
-    if (type()->isDoubleTy()) return (op == "rcp" || op == "rsqrt") && out(call("nvvm." + op + ".approx.d", type(), {a}));
+    if (!mode.empty())
+      return (op == "rcp" || op == "sqrt") && (type()->isFloatTy() || type()->isDoubleTy()) &&
+             out(call("nvvm." + op + "." + mode + suffix(), type(), {a}));
+    if (type()->isDoubleTy())
+      return (op == "rcp" || op == "rsqrt") && out(call("nvvm." + op + ".approx.d", type(), {a}));
     // Half precision goes through single.
-    Value* wide = type()->isFloatTy() ? a : type()->isVectorTy() ? nullptr : builder_.CreateFPExt(a, builder_.getFloatTy());
+    Value* wide = type()->isFloatTy()    ? a
+                  : type()->isVectorTy() ? nullptr
+                                         : builder_.CreateFPExt(a, builder_.getFloatTy());
     Value* value = wide ? call("nvvm." + op + ".approx.f", builder_.getFloatTy(), {wide}) : nullptr;
     return value && out(type()->isFloatTy() ? value : builder_.CreateFPTrunc(value, type()));
   }
@@ -521,7 +568,8 @@ Status lower_assembly(DeviceModule& device) {
   for (CallInst* call : calls) {
     const std::string assembly = cast<InlineAsm>(call->getCalledOperand())->getAsmString().str();
     auto refusal = [&](const std::string& what) {
-      return refused("the CPU device does not support inline PTX \"" + assembly + "\" (" + place_of(*call) + "): " + what);
+      return refused("the CPU device does not support inline PTX \"" + assembly + "\" (" + place_of(*call) +
+                     "): " + what);
     };
     auto text = parse_ptx(assembly);
     if (!text.ok()) return refusal(text.error().message);

@@ -19,7 +19,8 @@ Type* ptx_type(LLVMContext& context, StringRef suffix) {
   if (suffix == "f32") return Type::getFloatTy(context);
   if (suffix == "f64") return Type::getDoubleTy(context);
   unsigned bits = 0;
-  if (suffix.size() < 2 || !StringRef("usb").contains(suffix[0]) || suffix.drop_front().getAsInteger(10, bits)) return nullptr;
+  if (suffix.size() < 2 || !StringRef("usb").contains(suffix[0]) || suffix.drop_front().getAsInteger(10, bits))
+    return nullptr;
   return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128 ? Type::getIntNTy(context, bits) : nullptr;
 }
 
@@ -71,7 +72,8 @@ Value* PtxOperands::coerce(IRBuilderBase& builder, Value* value, Type* type) {
 
 Value* PtxOperands::immediate(StringRef text, Type* type) {
   LLVMContext& context = call_.getContext();
-  const bool floats = text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D");
+  const bool floats =
+      text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D");
   if (floats) {
     uint64_t bits = 0;
     if (text.drop_front(2).getAsInteger(16, bits)) return nullptr;
@@ -112,7 +114,7 @@ Value* PtxOperands::read(IRBuilderBase& builder, StringRef operand, Type* type) 
   if (StringRef special = name; special.consume_front("%")) {
     const bool wide = special == "clock64" || special == "globaltimer";
     FunctionCallee reader = call_.getModule()->getOrInsertFunction("nvvm.read.ptx.sreg." + special.str(),
-                                                                  wide ? builder.getInt64Ty() : builder.getInt32Ty());
+                                                                   wide ? builder.getInt64Ty() : builder.getInt32Ty());
     return coerce(builder, builder.CreateCall(reader), type);
   }
   if (name == "WARP_SZ") return ConstantInt::get(type, 32);
@@ -154,7 +156,8 @@ Value* PtxOperands::address(IRBuilderBase& builder, StringRef operand, StringRef
     return nullptr;
   }
   StringRef base = operand, offset;
-  if (size_t plus = operand.find('+'); plus != StringRef::npos) base = operand.take_front(plus), offset = operand.drop_front(plus + 1);
+  if (size_t plus = operand.find('+'); plus != StringRef::npos)
+    base = operand.take_front(plus), offset = operand.drop_front(plus + 1);
   Value* start = read(builder, base.trim(), builder.getInt64Ty());
   if (!start) return nullptr;
   Value* address = space == "shared" ? builder.CreatePtrAdd(shared_base(builder), start)

@@ -36,7 +36,7 @@ class PtxOperands {
   std::string canonical(llvm::StringRef operand) const;
 
   llvm::CallInst& call_;
-  std::map<std::string, llvm::Value*> values_;   ///< Registers and operands that have a value.
+  std::map<std::string, llvm::Value*> values_;  ///< Registers and operands that have a value.
   std::map<std::string, llvm::Type*> types_;
   unsigned outputs_ = 0;
   std::string problem_;

@@ -86,7 +86,9 @@ void declare(std::string_view text, PtxText& ptx) {
 
 }  // namespace
 
-bool PtxStatement::has(std::string_view part) const { return std::find(opcode.begin(), opcode.end(), part) != opcode.end(); }
+bool PtxStatement::has(std::string_view part) const {
+  return std::find(opcode.begin(), opcode.end(), part) != opcode.end();
+}
 
 Result<PtxText> parse_ptx(std::string_view assembly) {
   PtxText ptx;

@@ -1,0 +1,14 @@
+// Finds kernels whose threads hand each other values through shared memory with no barrier in between. That is a race,
+// and old code that relies on a warp's lanes moving together is full of it: a loop over threads would answer wrong.
+#pragma once
+#include "cmake/llvm_headers.h"
+
+namespace kernelift::cpu {
+
+/// A load of shared memory that may read what another thread stored since the last barrier, or nullptr.
+llvm::Instruction* find_unsynchronised_exchange(llvm::Function& function);
+
+/// Does this load or store touch a shared variable for sure?
+bool is_shared_access(const llvm::Instruction& instruction);
+
+}  // namespace kernelift::cpu
