@@ -18,7 +18,7 @@ constexpr size_t kPoolDraws = 600, kPoolElite = 4;
 constexpr size_t kClimbers = 3;          ///< Points whose neighbours join the pool in each round of climbing …
 constexpr int kClimbs = 6;               ///< … of so many rounds at most.
 constexpr size_t kModelPoints = 300;     ///< Best and latest; keeps one ask in the tens of milliseconds.
-constexpr double kVoteWidth = 0.35;      ///< Of the feasibility vote, in coordinate units.
+constexpr double kVoteWidth = 0.2;       ///< Of the feasibility vote, in coordinate units.
 constexpr double kVotePrior = 0.5;       ///< Weight of the overall success rate in it.
 constexpr double kStrictest = 0.9;       ///< Upper end of the random feasibility threshold, a probability.
 constexpr double kSlowShare = 0.25;      ///< Of what a cost exceeds the median by, in the model's eyes.
@@ -170,7 +170,7 @@ class BayesianSearch : public Searcher {
     return candidates[static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin())];
   }
 
-  /// Expected improvement of log cost, times the chance that the point works, per candidate.
+  /// Expected improvement of log cost, times the squared chance that the point works (a failure teaches less), per candidate.
   std::vector<double> acquisition(const std::vector<Point>& candidates) {
     Eigen::Index count = static_cast<Eigen::Index>(candidates.size());
     Eigen::MatrixXd points(count, coordinates(candidates[0]).size());
@@ -182,7 +182,7 @@ class BayesianSearch : public Searcher {
     for (Eigen::Index row = 0; row < count; ++row) {
       double gain = incumbent - prediction.mean[row], z = gain / prediction.deviation[row];
       double density = std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI), below = 0.5 * std::erfc(-z * M_SQRT1_2);
-      values.push_back((gain * below + prediction.deviation[row] * density) * works[row] * (works[row] >= threshold_));
+      values.push_back((gain * below + prediction.deviation[row] * density) * works[row] * works[row] * (works[row] >= threshold_));
     }
     return values;
   }

@@ -84,9 +84,9 @@ TEST(Searchers, BayesianLearnsWhatFails) {
   int failed_early = 0, failed_late = 0;
   for (int i = 0; i < 60; ++i) {
     Point point = searcher->ask(1).at(0);
-    bool ok = point[0] < 10;  // Half of the space fails, and costs fall towards it.
+    bool ok = point[0] < 10;  // Half of the space fails; the cost itself says nothing of where.
     (i < 12 ? failed_early : failed_late) += !ok;
-    searcher->tell({point, ok, 20.0 - point[0] + 0.1 * point[1]});
+    searcher->tell({point, ok, 10 + 0.1 * (point[1] - 10) * (point[1] - 10)});
   }
   EXPECT_LT(failed_late / 48.0, 0.35);
   EXPECT_GT(failed_early, 0);

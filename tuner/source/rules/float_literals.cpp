@@ -46,7 +46,7 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
     auto range = source.span(literal);
     std::string text = source.spelled(literal);
     if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(float)"});
-    else if (!range || text.empty() || text.find_first_of("xXfFlL") != text.npos) into.possible = false;
+    else if (!range || text.empty() || text.find_first_of("xXfFlL_(") != text.npos) into.possible = false;
     else into.edits.push_back({range->end, range->end, "f"});
   } else if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(expression)) {
     examine(source, cast->getSubExpr(), into);

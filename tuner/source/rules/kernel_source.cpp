@@ -154,11 +154,14 @@ std::optional<size_t> KernelSource::offset(clang::SourceLocation location) const
 }
 
 std::optional<Span> KernelSource::span(const clang::Stmt* statement) const {
-  // A literal or variable that comes out of an object-like macro whole is still no text to edit.
-  auto begin = offset(statement->getBeginLoc()), last = offset(statement->getEndLoc());
-  if (!begin || !last) return std::nullopt;
-  unsigned length = clang::Lexer::MeasureTokenLength(statement->getEndLoc(), unit_->getSourceManager(), unit_->getLangOpts());
-  return Span{*begin, *last + length};
+  // Where a macro's whole expansion begins or ends the statement, the macro's use is what is spelled; a statement that
+  // is only part of an expansion has no place in the text.
+  auto& sources = unit_->getSourceManager();
+  auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(statement->getSourceRange()), sources, unit_->getLangOpts());
+  auto begin = range.isValid() ? offset(range.getBegin()) : std::nullopt;
+  auto end = range.isValid() ? offset(range.getEnd()) : std::nullopt;
+  if (!begin || !end) return std::nullopt;
+  return Span{*begin, *end};
 }
 
 std::string KernelSource::spelled(const clang::Stmt* statement) const {
