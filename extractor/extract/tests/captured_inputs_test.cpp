@@ -1,3 +1,4 @@
+// Claims about extractor/extract/captured_inputs.h.
 #include "extractor/extract/captured_inputs.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Claims about extractor/record/instance_chooser.h.
 #include "extractor/record/instance_chooser.h"
 
 #include <gmock/gmock.h>

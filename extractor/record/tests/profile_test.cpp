@@ -1,3 +1,4 @@
+// Claims about extractor/record/profile.h.
 #include "extractor/record/profile.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Claims about extractor/record/reach.h.
 #include "extractor/record/reach.h"
 
 #include <gmock/gmock.h>
