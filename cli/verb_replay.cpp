@@ -1,5 +1,5 @@
-// kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per buffer,
-// then durations with cold and warm caches beside the recorded one.
+// kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per
+// buffer, then durations with cold and warm caches beside the recorded one.
 #include "cli/verbs.h"
 #include "sandbox/evaluate/evaluate.h"
 
@@ -33,13 +33,15 @@ Result<Exit> replay(const Options& options, const Context& context) {
 
 }  // namespace
 
-const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it", "kernelift replay .kernelift/mep/smooth --warm",
-                      [](CLI::App& app) -> Action {
+const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it",
+                      "kernelift replay .kernelift/mep/smooth --warm", [](CLI::App& app) -> Action {
                         auto options = std::make_shared<Options>();
                         app.add_option("MEP", options->folder, "Folder of the minimal executable program")->required();
                         app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
                         app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
-                        app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
+                        app.add_option("--tolerance", options->tolerance,
+                                       "Relative error that floating-point buffers may have (default: derived)")
+                            ->check(CLI::PositiveNumber);
                         app.add_option("--threads", options->threads, "Cores that the CPU device uses (default: all)");
                         return [options](const Context& context) { return replay(*options, context); };
                       }};

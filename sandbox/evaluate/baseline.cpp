@@ -31,7 +31,8 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   options.frontend.language = mep.language;
   options.frontend.flags = mep.compile_flags;
   options.frontend.folder = fs::absolute(folder).string();
-  for (auto& path : include_folders(mep.compile_flags)) options.readable.push_back(path.is_relative() ? folder / path : path);
+  for (auto& path : include_folders(mep.compile_flags))
+    options.readable.push_back(path.is_relative() ? folder / path : path);
   options.readable.push_back(fs::absolute(folder));
   // The headers that the slice was proven with first; a machine without that toolkit can still try ours.
   std::vector<HeaderSet> sets{HeaderSet::Lean, HeaderSet::Toolkit};

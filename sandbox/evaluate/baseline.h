@@ -1,5 +1,5 @@
-// The original as this machine makes it: its source compiled through the pool, with the headers that carry it. Shared by
-// the evaluator and by replay.
+// The original as this machine makes it: its source compiled through the pool, with the headers that carry it. Shared
+// by the evaluator and by replay.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,6 +17,7 @@ struct CompiledBaseline {
 };
 
 /// Reads kernel.cu or kernel.hip, and compiles it with our lean headers or else with the toolkit's.
-Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem::path& folder, CompilePoolOptions options);
+Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem::path& folder,
+                                          CompilePoolOptions options);
 
 }  // namespace kernelift

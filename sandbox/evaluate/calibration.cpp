@@ -1,11 +1,12 @@
 // What the original teaches about itself, before any candidate is judged. For every instance it is run
 //   twice as recorded     does it reproduce the capture, and how far apart are two runs of it?
-//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification, so
+//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification,
+//   so
 //                         that a candidate which does not write them cannot pass on what an earlier run left behind
 //   a few times timed     how long is a launch, how long may a candidate take?
-// "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer with
-// two different patterns tells: an element that ends as the recorded answer under both was written without being read, one
-// that keeps each pattern was not touched, and anything else means that the buffer's old content matters.
+// "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer
+// with two different patterns tells: an element that ends as the recorded answer under both was written without being
+// read, one that keeps each pattern was not touched, and anything else means that the buffer's old content matters.
 #include <algorithm>
 #include <cstring>
 
@@ -15,10 +16,11 @@ namespace kernelift {
 namespace {
 
 constexpr std::byte kPatterns[] = {std::byte{0xc5}, std::byte{0x3a}};
-constexpr size_t kMostRanges = 1 << 20;       // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
-constexpr uint64_t kBlock = 256;              // Grain of what is put back between timed launches.
+constexpr size_t kMostRanges =
+    1 << 20;  // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
+constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
 constexpr int kCalibrationRounds = 7, kSlowRounds = 3;
-constexpr double kSlowSeconds = 0.05;         // Kernels longer than this are not repeated more than needed.
+constexpr double kSlowSeconds = 0.05;  // Kernels longer than this are not repeated more than needed.
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
 
@@ -104,12 +106,14 @@ void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::
   for (auto& variable : memory.variables) variable.tolerance = derive(variable.element, index++);
 }
 
-bool Runner::consistent_under_poison(size_t instance, size_t poisoned, const std::vector<std::vector<std::byte>>& results) {
+bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
+                                     const std::vector<std::vector<std::byte>>& results) {
   auto& regions = memory_->instances()[instance].regions;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (i == poisoned) continue;
-    std::span<const std::byte> expected = regions[i].changed() ? std::span<const std::byte>(results[i])
-                                                               : std::span<const std::byte>(regions[i].given, regions[i].size);
+    std::span<const std::byte> expected = regions[i].changed()
+                                              ? std::span<const std::byte>(results[i])
+                                              : std::span<const std::byte>(regions[i].given, regions[i].size);
     if (!Comparator(regions[i].element, regions[i].tolerance).compare(expected, live(regions[i])).ok()) return false;
   }
   return true;
@@ -178,7 +182,8 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
 
   quiet_(true);
   memory_->restore(instance, false);
-  TrialTimes times = trial.time(instance, trial.last_seconds() > kSlowSeconds ? kSlowRounds : kCalibrationRounds, batch_for(trial.last_seconds()));
+  TrialTimes times = trial.time(instance, trial.last_seconds() > kSlowSeconds ? kSlowRounds : kCalibrationRounds,
+                                batch_for(trial.last_seconds()));
   quiet_(false);
   if (times.failure) {
     report.pass = false, report.failure = "while timed: " + times.failure->detail;

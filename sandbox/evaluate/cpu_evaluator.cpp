@@ -36,7 +36,10 @@ std::string cpu_device_label(unsigned threads) {
 
 Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
                                                         const EvaluatorOptions& options) {
-  if (mep.instances.empty()) return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to measure; record the application and extract again");
+  if (mep.instances.empty())
+    return answer_is_no(
+        (folder / "mep.json").string() +
+        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   std::unique_ptr<CpuEvaluator> evaluator(new CpuEvaluator);
   evaluator->options_ = options;
   evaluator->device_ = cpu_device_label(options.threads);
@@ -51,7 +54,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->baseline_key_ = evaluator->code_key({}, evaluator->baseline_code_.image);
   KERNELIFT_TRY(evaluator->restart_runner());
   if (!evaluator->report_.pass())
-    return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + evaluator->report_.complaint());
+    return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
+                        evaluator->report_.complaint());
 
   evaluator->compilers_ = evaluator->baseline_.pool->workers();
   for (unsigned i = 0; i < evaluator->baseline_.pool->workers(); ++i)
@@ -206,7 +210,8 @@ Verdict CpuEvaluator::confirm(const Candidate& candidate) {
   Verdict verdict;
   if (!fresh.ok() || !report.pass()) {
     verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
-    verdict.detail = "the original no longer reproduces its capture: " + (fresh.ok() ? report.complaint() : fresh.error().message);
+    verdict.detail =
+        "the original no longer reproduces its capture: " + (fresh.ok() ? report.complaint() : fresh.error().message);
   } else {
     verdict = (*fresh)->evaluate(trial_code(candidate, job.compiled.image), true);
   }
@@ -214,7 +219,8 @@ Verdict CpuEvaluator::confirm(const Candidate& candidate) {
   return future.get();
 }
 
-Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options) {
+Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder,
+                                                  const EvaluatorOptions& options) {
   if (options.device == "cpu" || options.device == "auto") return CpuEvaluator::create(mep, folder, options);
   return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu can");
 }

@@ -16,7 +16,8 @@ namespace kernelift {
 
 class CpuEvaluator : public Evaluator {
  public:
-  static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options);
+  static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
+                                                   const EvaluatorOptions& options);
   ~CpuEvaluator() override;
 
   std::future<Verdict> submit(Candidate candidate) override;
@@ -49,14 +50,14 @@ class CpuEvaluator : public Evaluator {
   BaselineReport report_;
   std::unique_ptr<Nursery> runners_;
   std::unique_ptr<RunnerProcess> runner_;
-  std::map<Hash, Verdict> measured_;            ///< Touched by the measuring thread only.
-  std::mutex confirming_;                       ///< One measurement at a time, confirmations included.
+  std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
+  std::mutex confirming_;             ///< One measurement at a time, confirmations included.
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> to_compile_, to_measure_;
   bool closing_ = false;
-  unsigned compilers_ = 0;                      ///< Compiling threads that are still at work.
+  unsigned compilers_ = 0;  ///< Compiling threads that are still at work.
   std::vector<std::thread> threads_;
 };
 

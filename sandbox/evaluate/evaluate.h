@@ -1,5 +1,5 @@
-// The sandbox's front door: an Evaluator for a MEP, and the replay of a MEP's original. See README.md for how a candidate
-// travels through the processes behind it.
+// The sandbox's front door: an Evaluator for a MEP, and the replay of a MEP's original. See README.md for how a
+// candidate travels through the processes behind it.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -14,25 +14,26 @@
 namespace kernelift {
 
 struct EvaluatorOptions {
-  std::string device = "cpu";                        ///< cpu | auto (the best there is).
-  unsigned compile_workers = 0;                      ///< 0: one per core.
-  unsigned threads = 0;                              ///< Cores that a kernel may use; 0: all.
-  bool cold = false;                                 ///< Caches flushed before each timed launch.
+  std::string device = "cpu";    ///< cpu | auto (the best there is).
+  unsigned compile_workers = 0;  ///< 0: one per core.
+  unsigned threads = 0;          ///< Cores that a kernel may use; 0: all.
+  bool cold = false;             ///< Caches flushed before each timed launch.
   std::chrono::milliseconds compile_limit{30'000};
   std::chrono::milliseconds launch_limit{10'000};
-  int most_rounds = 60;                              ///< Pairs of samples, original and candidate.
-  std::optional<Tolerance> tolerance;                ///< The user's; wins over the MEP's and the derived one.
-  bool few_candidates = false;                       ///< Only a few will come: start at once, compile each a little slower.
-  bool share_measurements = true;                    ///< Candidates of equal image and launches are measured once.
+  int most_rounds = 60;                ///< Pairs of samples, original and candidate.
+  std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's and the derived one.
+  bool few_candidates = false;         ///< Only a few will come: start at once, compile each a little slower.
+  bool share_measurements = true;      ///< Candidates of equal image and launches are measured once.
 };
 
 /// Compiles and calibrates the original first: an Error says why it cannot be tuned (exit No if it does not reproduce
 /// its capture).
-Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options);
+Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder,
+                                                  const EvaluatorOptions& options);
 
 struct ReplayOptions {
   std::string device = "cpu";
-  bool warm = true, cold = true;                     ///< Which cache modes are timed.
+  bool warm = true, cold = true;  ///< Which cache modes are timed.
   unsigned threads = 0;
   std::optional<Tolerance> tolerance;
   std::chrono::milliseconds launch_limit{60'000};

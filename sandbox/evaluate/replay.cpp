@@ -1,10 +1,11 @@
-// Replay of the original: does it leave what the application got, and does it take as long as it took there? See evaluate.h.
+// Replay of the original: does it leave what the application got, and does it take as long as it took there? See
+// evaluate.h.
 #include <cmath>
 #include <cstdio>
 
+#include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/runner_process.h"
-#include "sandbox/evaluate/baseline.h"
 
 namespace kernelift {
 namespace {
@@ -15,8 +16,8 @@ std::string line(const char* format, auto... values) {
   return text;
 }
 
-Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options, bool cold,
-                               const TrialCode& code) {
+Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
+                               bool cold, const TrialCode& code) {
   RunnerSettings settings;
   settings.trial.threads = options.threads;
   settings.trial.launch_limit = options.launch_limit;
@@ -70,16 +71,18 @@ std::string ReplayReport::text() const {
     text += "instance " + instance.id + (instance.held_out ? " (held out)" : "") + "\n";
     if (!instance.failure.empty()) text += "  FAIL  " + instance.failure + "\n";
     for (auto& buffer : instance.buffers)
-      text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(), (unsigned long long)buffer.bytes,
-                   buffer.changed ? "" : ", not changed") +
+      text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(),
+                   (unsigned long long)buffer.bytes, buffer.changed ? "" : ", not changed") +
               (buffer.pass ? "" : ": " + buffer.detail) + "\n";
     for (auto* mode : {&warm, &cold}) {
       if (!*mode || !(**mode).instances[i].pass || !instance.pass) continue;
       const InstanceReport& timed = (**mode).instances[i];
-      text += line("  %s caches: %.3f us, spread %.1f %%", mode == &warm ? "warm" : "cold", timed.seconds * 1e6, timed.spread * 100);
+      text += line("  %s caches: %.3f us, spread %.1f %%", mode == &warm ? "warm" : "cold", timed.seconds * 1e6,
+                   timed.spread * 100);
       if (auto deviation = in_vivo_deviation(timed))
-        text += line("; in the application %.3f us: %s (%+.0f %%)", timed.recorded_seconds * 1e6,
-                     std::fabs(*deviation) <= kInVivoGate ? "reproduced" : "NOT reproduced within 15 %", *deviation * 100);
+        text +=
+            line("; in the application %.3f us: %s (%+.0f %%)", timed.recorded_seconds * 1e6,
+                 std::fabs(*deviation) <= kInVivoGate ? "reproduced" : "NOT reproduced within 15 %", *deviation * 100);
       text += "\n";
     }
   }
@@ -92,7 +95,8 @@ Json ReplayReport::json() const {
     if (!*mode) continue;
     Json report = to_json(**mode);
     for (size_t i = 0; i < report["instances"].size(); ++i)
-      if (auto deviation = in_vivo_deviation((**mode).instances[i])) report["instances"][i]["in_vivo_deviation"] = *deviation;
+      if (auto deviation = in_vivo_deviation((**mode).instances[i]))
+        report["instances"][i]["in_vivo_deviation"] = *deviation;
     document[mode == &warm ? "warm" : "cold"] = std::move(report);
   }
   return document;

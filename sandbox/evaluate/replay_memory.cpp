@@ -17,9 +17,9 @@ namespace kernelift {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGuard = 64 << 10;         // Faulting bytes on each side; strides of a few rows still land in it.
+constexpr uint64_t kGuard = 64 << 10;  // Faulting bytes on each side; strides of a few rows still land in it.
 constexpr std::byte kCanary{0xc9};
-constexpr std::byte kPoison{0xc5};            // As a float about -6317: no NaN, which would be swallowed by fmax and the like.
+constexpr std::byte kPoison{0xc5};  // As a float about -6317: no NaN, which would be swallowed by fmax and the like.
 constexpr uint64_t kNear = kGuard + kPage;
 
 uint64_t down(uint64_t address) { return address / kPage * kPage; }
@@ -44,7 +44,8 @@ struct ReplayMemory::Images {
   ~Images() {
     if (base) munmap(base, size);
   }
-  static Result<std::unique_ptr<Images>> load(const std::filesystem::path& folder, const std::map<std::string, uint64_t>& files) {
+  static Result<std::unique_ptr<Images>> load(const std::filesystem::path& folder,
+                                              const std::map<std::string, uint64_t>& files) {
     auto images = std::make_unique<Images>();
     for (auto& [file, bytes] : files) images->offsets[file] = images->size, images->size += up(bytes);
     if (images->size == 0) return images;
@@ -60,7 +61,8 @@ struct ReplayMemory::Images {
         munmap(writable, images->size);
         return std::move(loaded).error();
       }
-      std::memcpy(static_cast<std::byte*>(writable) + images->offsets[file], loaded->data(), std::min<size_t>(bytes, loaded->size()));
+      std::memcpy(static_cast<std::byte*>(writable) + images->offsets[file], loaded->data(),
+                  std::min<size_t>(bytes, loaded->size()));
     }
     munmap(writable, images->size);
     void* readable = mmap(nullptr, images->size, PROT_READ, MAP_PRIVATE, memory.get(), 0);
@@ -91,12 +93,14 @@ Status ReplayMemory::map_live(const Mep& mep) {
   for (auto& instance : mep.instances)
     for (auto& region : instance.regions) {
       if (region.size == 0) continue;
-      if (region.address + region.size < region.address) return environment_error("mep.json: a region wraps around the address space");
+      if (region.address + region.size < region.address)
+        return environment_error("mep.json: a region wraps around the address space");
       wanted.push_back({down(region.address), up(region.address + region.size)});
     }
   std::sort(wanted.begin(), wanted.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   for (auto& span : wanted) {
-    if (!spans_.empty() && span.begin <= spans_.back().end + 2 * kGuard) spans_.back().end = std::max(spans_.back().end, span.end);
+    if (!spans_.empty() && span.begin <= spans_.back().end + 2 * kGuard)
+      spans_.back().end = std::max(spans_.back().end, span.end);
     else spans_.push_back(span);
   }
   for (size_t i = 0; i < spans_.size(); ++i) {
@@ -106,13 +110,16 @@ Status ReplayMemory::map_live(const Mep& mep) {
         !reserve(begin, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, backing.get())) {
       spans_.resize(i);
       char text[160];
-      std::snprintf(text, sizeof text, "cannot map %llu bytes at the recorded address 0x%llx: %s; addresses of this process are random, so try again",
+      std::snprintf(text, sizeof text,
+                    "cannot map %llu bytes at the recorded address 0x%llx: %s; addresses of this process are random, "
+                    "so try again",
                     (unsigned long long)(end - begin), (unsigned long long)begin,
                     errno == EEXIST ? "something else is there" : std::strerror(errno));
       return environment_error(text);
     }
     for (uint64_t guard : {begin - kGuard, end})
-      if (reserve(guard, kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1)) guards_.push_back({guard, guard + kGuard});
+      if (reserve(guard, kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1))
+        guards_.push_back({guard, guard + kGuard});
   }
   return done();
 }
@@ -135,7 +142,8 @@ Status ReplayMemory::map_images(const Mep& mep, const std::filesystem::path& fol
 }
 
 void ReplayMemory::describe(const Mep& mep) {
-  auto place = [&](const std::string& before, const std::string& after, const std::byte*& given, const std::byte*& answer) {
+  auto place = [&](const std::string& before, const std::string& after, const std::byte*& given,
+                   const std::byte*& answer) {
     given = given_->base + given_->offsets[before];
     answer = after == before ? given : answers_->base + answers_->offsets[after];
   };
@@ -183,7 +191,8 @@ void ReplayMemory::restore(size_t instance, bool poison) const {
   for (auto& region : instances_[instance].regions) {
     std::memcpy(region.live(), region.given, region.size);
     if (!poison) continue;
-    for (auto& range : region.written) std::memset(region.live() + range.begin, static_cast<int>(kPoison), range.size());
+    for (auto& range : region.written)
+      std::memset(region.live() + range.begin, static_cast<int>(kPoison), range.size());
   }
 }
 

@@ -27,31 +27,31 @@ struct MemoryRegion {
   uint64_t address = 0, size = 0;
   const std::byte* given = nullptr;
   const std::byte* answer = nullptr;
-  std::string name;                        ///< "out" or "arg 2": how verdicts call it.
+  std::string name;  ///< "out" or "arg 2": how verdicts call it.
   ElementType element;
-  FloatTolerance tolerance;                ///< Set by calibration.
-  std::vector<ByteRange> written;          ///< Offsets that the original writes without reading: poisoned when verifying.
-  std::vector<ByteRange> restored;         ///< Offsets to be put back before each timed launch.
+  FloatTolerance tolerance;         ///< Set by calibration.
+  std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
+  std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.
   bool changed() const { return given != answer; }
   std::byte* live() const { return reinterpret_cast<std::byte*>(address); }
 };
 
 struct MemoryVariable {
-  std::string name, key;                   ///< Mangled and canonical.
+  std::string name, key;  ///< Mangled and canonical.
   uint64_t size = 0;
   const std::byte* given = nullptr;
   const std::byte* answer = nullptr;
   ElementType element;
   FloatTolerance tolerance;
-  uint64_t mirror_offset = 0;              ///< Where a child leaves its value after a run.
+  uint64_t mirror_offset = 0;  ///< Where a child leaves its value after a run.
   bool constant = false;
   bool changed() const { return given != answer; }
 };
 
 struct InstanceMemory {
-  std::vector<MemoryRegion> regions;       ///< By address.
+  std::vector<MemoryRegion> regions;  ///< By address.
   std::vector<MemoryVariable> variables;
-  std::vector<ByteRange> canaries;         ///< Addresses of live bytes that belong to no buffer of this instance.
+  std::vector<ByteRange> canaries;  ///< Addresses of live bytes that belong to no buffer of this instance.
 };
 
 class ReplayMemory {

@@ -1,6 +1,6 @@
-// Judging one candidate, stage by stage; see runner.h. The order is DESIGN §5's: verified, then timed, then verified again
-// in the same image; whoever seems to win is measured once more in a fresh process with the images loaded the other way
-// round, and the weaker of the two results counts.
+// Judging one candidate, stage by stage; see runner.h. The order is DESIGN §5's: verified, then timed, then verified
+// again in the same image; whoever seems to win is measured once more in a fresh process with the images loaded the
+// other way round, and the weaker of the two results counts.
 #include "sandbox/evaluate/runner.h"
 
 #include <algorithm>
@@ -13,10 +13,12 @@ namespace {
 std::string describe(const Comparison& comparison, uint64_t elements) {
   char text[256];
   auto& first = *comparison.first;
-  std::snprintf(text, sizeof text, "%llu of %llu elements differ; first [%llu] expected %s, got %s; worst [%llu] expected %s, got %s",
-                (unsigned long long)comparison.mismatches, (unsigned long long)elements, (unsigned long long)first.index,
-                first.expected.c_str(), first.got.c_str(), (unsigned long long)comparison.worst->index,
-                comparison.worst->expected.c_str(), comparison.worst->got.c_str());
+  std::snprintf(text, sizeof text,
+                "%llu of %llu elements differ; first [%llu] expected %s, got %s; worst [%llu] expected %s, got %s",
+                (unsigned long long)comparison.mismatches, (unsigned long long)elements,
+                (unsigned long long)first.index, first.expected.c_str(), first.got.c_str(),
+                (unsigned long long)comparison.worst->index, comparison.worst->expected.c_str(),
+                comparison.worst->got.c_str());
   return text;
 }
 
@@ -25,14 +27,16 @@ int confirmation_rounds(const RaceRules& rules, double seconds) {
   constexpr double kPatience = 4;
   constexpr int kFewest = 8;
   double pair = 2 * std::max(seconds, 1e-6);
-  return std::clamp(static_cast<int>(kPatience * rules.most_seconds / pair), std::min(kFewest, rules.most_rounds), rules.most_rounds);
+  return std::clamp(static_cast<int>(kPatience * rules.most_seconds / pair), std::min(kFewest, rules.most_rounds),
+                    rules.most_rounds);
 }
 
 Timing timing_of(const MepInstance& instance, const Race& race, bool cold) {
   Timing timing;
   timing.instance = instance.id, timing.weight = instance.weight, timing.cold = cold;
   timing.baseline_seconds = median(race.baseline()), timing.seconds = median(race.candidate());
-  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low, timing.speedup_high = race.speedup().high;
+  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low,
+  timing.speedup_high = race.speedup().high;
   timing.samples = static_cast<int>(race.baseline().size());
   return timing;
 }
@@ -53,8 +57,8 @@ std::string BaselineReport::complaint() const {
   return {};
 }
 
-Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
-                                               std::function<void(bool)> quiet) {
+Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesystem::path& folder,
+                                               const RunnerSettings& settings, std::function<void(bool)> quiet) {
   std::unique_ptr<Runner> runner(new Runner);
   runner->mep_ = mep;
   runner->settings_ = settings;
@@ -65,8 +69,8 @@ Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesy
 
 std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) const {
   std::vector<BufferReport> buffers;
-  auto judge = [&](const std::string& name, const ElementType& type, const FloatTolerance& tolerance, const std::byte* answer,
-                   const std::byte* got, uint64_t size, bool changed) {
+  auto judge = [&](const std::string& name, const ElementType& type, const FloatTolerance& tolerance,
+                   const std::byte* answer, const std::byte* got, uint64_t size, bool changed) {
     BufferReport report{name, size, true, changed, {}};
     Comparison comparison = Comparator(type, tolerance).compare({answer, size}, {got, size});
     if (!comparison.ok()) {
@@ -75,8 +79,8 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
         verdict->buffer = name, verdict->index = comparison.first->index;
         verdict->expected = comparison.first->expected, verdict->got = comparison.first->got;
         verdict->distance = comparison.first->distance;
-        verdict->detail = std::to_string(comparison.mismatches) + " of " + std::to_string(size / type.width) + " elements differ" +
-                          (changed ? "" : "; the original does not write this buffer");
+        verdict->detail = std::to_string(comparison.mismatches) + " of " + std::to_string(size / type.width) +
+                          " elements differ" + (changed ? "" : "; the original does not write this buffer");
       }
     }
     buffers.push_back(std::move(report));
@@ -85,8 +89,8 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
   for (auto& region : memory.regions)
     judge(region.name, region.element, region.tolerance, region.answer, region.live(), region.size, region.changed());
   for (auto& variable : memory.variables)
-    judge(variable.key, variable.element, variable.tolerance, variable.answer, &memory_->mirror()[variable.mirror_offset],
-          variable.size, variable.changed());
+    judge(variable.key, variable.element, variable.tolerance, variable.answer,
+          &memory_->mirror()[variable.mirror_offset], variable.size, variable.changed());
   return buffers;
 }
 
@@ -153,7 +157,8 @@ bool Runner::run_trial(const TrialCode& candidate, bool swapped, bool confirm, V
   RaceRules rules = settings_.race;
   rules.smallest_gain = kSmallestGain;
   // A finalist's figures are reported: they are measured to the end, not until the winner is known.
-  unsigned cores = settings_.trial.threads ? settings_.trial.threads : std::max(1u, std::thread::hardware_concurrency());
+  unsigned cores =
+      settings_.trial.threads ? settings_.trial.threads : std::max(1u, std::thread::hardware_concurrency());
   quiet_(true);
   for (size_t i = 0; i < count; ++i) {
     if (!timed(i, confirm)) continue;
@@ -212,10 +217,21 @@ Json to_json(const BaselineReport& report) {
   for (auto& instance : report.instances) {
     Json buffers = Json::array();
     for (auto& buffer : instance.buffers)
-      buffers.push_back({{"name", buffer.name}, {"bytes", buffer.bytes}, {"pass", buffer.pass}, {"changed", buffer.changed}, {"detail", buffer.detail}});
-    instances.push_back({{"id", instance.id}, {"held_out", instance.held_out}, {"pass", instance.pass}, {"weight", instance.weight},
-                         {"recorded_seconds", instance.recorded_seconds}, {"seconds", instance.seconds}, {"spread", instance.spread},
-                         {"fastest_write_seconds", instance.fastest_write_seconds}, {"failure", instance.failure}, {"buffers", buffers}});
+      buffers.push_back({{"name", buffer.name},
+                         {"bytes", buffer.bytes},
+                         {"pass", buffer.pass},
+                         {"changed", buffer.changed},
+                         {"detail", buffer.detail}});
+    instances.push_back({{"id", instance.id},
+                         {"held_out", instance.held_out},
+                         {"pass", instance.pass},
+                         {"weight", instance.weight},
+                         {"recorded_seconds", instance.recorded_seconds},
+                         {"seconds", instance.seconds},
+                         {"spread", instance.spread},
+                         {"fastest_write_seconds", instance.fastest_write_seconds},
+                         {"failure", instance.failure},
+                         {"buffers", buffers}});
   }
   return {{"instances", instances}};
 }
@@ -230,7 +246,8 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
       instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
       for (auto& buffer : entry.at("buffers"))
-        instance.buffers.push_back({buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail")});
+        instance.buffers.push_back(
+            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail")});
       report.instances.push_back(std::move(instance));
     }
     return report;

@@ -19,16 +19,16 @@ struct BufferReport {
   std::string name;
   uint64_t bytes = 0;
   bool pass = true, changed = false;
-  std::string detail;                        ///< First and worst mismatch.
+  std::string detail;  ///< First and worst mismatch.
 };
 struct InstanceReport {
   std::string id;
   bool held_out = false, pass = true;
   double weight = 1;
-  double recorded_seconds = 0;               ///< In the application; 0 if unknown.
-  double seconds = 0, spread = 0;            ///< Median and relative spread of a launch.
-  double fastest_write_seconds = 0;          ///< For the bytes that it changes: the physics floor's measure.
-  std::string failure;                       ///< Set when it did not run at all.
+  double recorded_seconds = 0;       ///< In the application; 0 if unknown.
+  double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
+  double fastest_write_seconds = 0;  ///< For the bytes that it changes: the physics floor's measure.
+  std::string failure;               ///< Set when it did not run at all.
   std::vector<BufferReport> buffers;
 };
 struct BaselineReport {
@@ -44,14 +44,14 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
 struct RunnerSettings {
   TrialSettings trial;
   RaceRules race;
-  std::optional<Tolerance> tolerance;        ///< The user's; wins over the MEP's.
+  std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's.
 };
 
 class Runner {
  public:
   /// `quiet(true)` is called before something is timed, `quiet(false)` after.
-  static Result<std::unique_ptr<Runner>> create(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
-                                                std::function<void(bool)> quiet);
+  static Result<std::unique_ptr<Runner>> create(const Mep& mep, const std::filesystem::path& folder,
+                                                const RunnerSettings& settings, std::function<void(bool)> quiet);
   /// Runs the original on every instance, compares with the capture, and derives tolerances and write sets.
   Result<BaselineReport> calibrate(const TrialCode& baseline);
   /// EXPECTS: calibrated. `held_out_timed`: a confirmation, which times every instance.
@@ -62,7 +62,8 @@ class Runner {
   Status calibrate_instance(Trial& trial, size_t instance, InstanceReport& report);
   Status learn_writes(size_t instance, const std::vector<std::vector<std::byte>>& results);
   bool consistent_under_poison(size_t instance, size_t region, const std::vector<std::vector<std::byte>>& results);
-  void set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once, const std::vector<std::vector<std::byte>>& again);
+  void set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
+                      const std::vector<std::vector<std::byte>>& again);
   std::vector<std::vector<std::byte>> snapshot(size_t instance) const;
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// Restores, runs, checks canaries and compares. False: the verdict says why not.

@@ -23,7 +23,8 @@ std::optional<TrialCode> decode(std::string_view bytes, bool& confirm) {
   if (!reader.ok() || !json.ok()) return std::nullopt;
   auto carrier = candidate_from_json(*json, "candidate");
   if (!carrier.ok()) return std::nullopt;
-  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch), code.values = std::move(carrier->values);
+  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch),
+  code.values = std::move(carrier->values);
   return code;
 }
 
@@ -78,8 +79,8 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, 
   }
 }
 
-Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline, std::function<void(bool)> quiet,
-                                                            BaselineReport& report) {
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
+                                                            std::function<void(bool)> quiet, BaselineReport& report) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
   KERNELIFT_ASSIGN(std::string answer, process->ask(kCalibrate, baseline, false));

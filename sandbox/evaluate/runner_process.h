@@ -1,6 +1,6 @@
 // A Runner in a process of its own, and the handle that the rest of the program has on it. Everything about a candidate
-// crosses as bytes; verdicts come back as the JSON that the run database keeps. While the runner times something it asks
-// for quiet, and the other side's answer is the go-ahead.
+// crosses as bytes; verdicts come back as the JSON that the run database keeps. While the runner times something it
+// asks for quiet, and the other side's answer is the go-ahead.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -14,17 +14,20 @@ namespace kernelift {
 class RunnerProcess {
  public:
   /// A nursery whose workers are runners of this MEP. The MEP is copied into it: no file is read again but data/.
-  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings);
+  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
+                                                  const RunnerSettings& settings);
 
-  /// Starts a fresh runner and lets it learn the original. An Error if the memory cannot be placed, or the process dies.
-  static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline, std::function<void(bool)> quiet,
-                                                      BaselineReport& report);
+  /// Starts a fresh runner and lets it learn the original. An Error if the memory cannot be placed, or the process
+  /// dies.
+  static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
+                                                      std::function<void(bool)> quiet, BaselineReport& report);
   /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on.
   Verdict evaluate(const TrialCode& candidate, bool confirm);
   bool alive() const { return worker_.alive(); }
 
  private:
-  RunnerProcess(Worker worker, std::function<void(bool)> quiet) : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
+  RunnerProcess(Worker worker, std::function<void(bool)> quiet)
+      : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
   Result<std::string> ask(uint32_t request, const TrialCode& code, bool confirm);
   Worker worker_;
   std::function<void(bool)> quiet_;

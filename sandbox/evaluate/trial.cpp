@@ -21,7 +21,8 @@ constexpr uint64_t kLargestReply = 16 << 20;
 }  // namespace
 
 Result<std::unique_ptr<Trial>> Trial::start(const Mep& mep, const ReplayMemory& memory, const TrialCode& baseline,
-                                            const TrialCode* candidate, const TrialSettings& settings, bool candidate_first) {
+                                            const TrialCode* candidate, const TrialSettings& settings,
+                                            bool candidate_first) {
   KERNELIFT_ASSIGN(auto ends, Channel::pair());
   std::unique_ptr<Trial> trial(new Trial);
   trial->memory_ = &memory;
@@ -30,7 +31,8 @@ Result<std::unique_ptr<Trial>> Trial::start(const Mep& mep, const ReplayMemory& 
   if (!trial->fault_) return environment_error("not enough memory to start a candidate's process");
   pid_t self = getpid();
   trial->pid_ = fork();
-  if (trial->pid_ < 0) return environment_error(std::string("cannot fork a candidate's process: ") + std::strerror(errno));
+  if (trial->pid_ < 0)
+    return environment_error(std::string("cannot fork a candidate's process: ") + std::strerror(errno));
   if (trial->pid_ == 0) {
     ends.first.close();
     if (!bind_to_parent(self)) _exit(0);
@@ -43,8 +45,7 @@ Result<std::unique_ptr<Trial>> Trial::start(const Mep& mep, const ReplayMemory& 
 Trial::~Trial() {
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
   }
   if (fault_) munmap(fault_, sizeof *fault_);
 }
@@ -52,12 +53,10 @@ Trial::~Trial() {
 TrialFailure Trial::post_mortem(Arrival how, size_t instance) {
   kill(pid_, how == Arrival::Closed ? SIGCONT : SIGKILL);
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   pid_ = -1;
   FaultReport fault = *fault_;
-  if (how == Arrival::TimedOut)
-    return {Outcome::TimedOut, "not done after " + std::to_string(limit_.count()) + " ms"};
+  if (how == Arrival::TimedOut) return {Outcome::TimedOut, "not done after " + std::to_string(limit_.count()) + " ms"};
   if (how == Arrival::Malformed) return {Outcome::Crashed, "the candidate's process sent nonsense"};
   if (fault.signal == SIGSYS) return {Outcome::Cheated, fault.text()};
   if (fault.signal == SIGSEGV || fault.signal == SIGBUS) {
@@ -67,9 +66,11 @@ TrialFailure Trial::post_mortem(Arrival how, size_t instance) {
   }
   if (fault.signal != 0) return {Outcome::Crashed, fault.text()};
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
-    return {Outcome::Crashed, "segmentation fault on a stack that ran out: recursion without end, or a very large frame"};
+    return {Outcome::Crashed,
+            "segmentation fault on a stack that ran out: recursion without end, or a very large frame"};
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) return {Outcome::TimedOut, "used up its processor time"};
-  return {Outcome::Crashed, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status))};
+  return {Outcome::Crashed,
+          WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status))};
 }
 
 std::optional<TrialFailure> Trial::read_failure(const Frame& frame, size_t instance, std::string* rest) {
@@ -91,7 +92,8 @@ std::optional<TrialFailure> Trial::loaded() {
 }
 
 std::optional<TrialFailure> Trial::run(Side side, size_t instance) {
-  channel_.send(trial_frame::kRun, WireWriter().number(static_cast<uint64_t>(side)).number(instance).take(), {}, after(limit_));
+  channel_.send(trial_frame::kRun, WireWriter().number(static_cast<uint64_t>(side)).number(instance).take(), {},
+                after(limit_));
   Frame frame = channel_.receive(after(limit_), kLargestReply);
   if (frame && frame.type != trial_frame::kRan) frame.arrival = Arrival::Malformed;
   std::string rest;
@@ -102,7 +104,8 @@ std::optional<TrialFailure> Trial::run(Side side, size_t instance) {
 
 TrialTimes Trial::time(size_t instance, int rounds, int batch) {
   TrialTimes times;
-  channel_.send(trial_frame::kTime, WireWriter().number(instance).number(rounds).number(batch).take(), {}, after(limit_));
+  channel_.send(trial_frame::kTime, WireWriter().number(instance).number(rounds).number(batch).take(), {},
+                after(limit_));
   // Each launch may take its limit, but not all of them: a candidate that turned slow is caught after a few.
   constexpr int kLaunchesWorth = 8;
   Frame frame = channel_.receive(after(limit_ * kLaunchesWorth), kLargestReply);
@@ -116,7 +119,8 @@ TrialTimes Trial::time(size_t instance, int rounds, int batch) {
     return values.size() == static_cast<size_t>(rounds) &&
            std::all_of(values.begin(), values.end(), [](double value) { return value > 0 && value < 1e6; });
   };
-  if (!reader.ok() || !good(times.baseline) || !good(times.candidate)) times.failure = post_mortem(Arrival::Malformed, instance);
+  if (!reader.ok() || !good(times.baseline) || !good(times.candidate))
+    times.failure = post_mortem(Arrival::Malformed, instance);
   return times;
 }
 

@@ -27,10 +27,10 @@ struct TrialCode {
 
 /// Settings that the runner and its children share.
 struct TrialSettings {
-  unsigned threads = 0;                    ///< Cores that a kernel may use; 0: all.
+  unsigned threads = 0;  ///< Cores that a kernel may use; 0: all.
   std::chrono::milliseconds launch_limit{10'000};
-  bool cold = false;                       ///< Flush the buffers from the caches before every timed launch.
-  uint64_t memory_bytes = 2ull << 30;      ///< For a child, beyond the replay memory.
+  bool cold = false;                   ///< Flush the buffers from the caches before every timed launch.
+  uint64_t memory_bytes = 2ull << 30;  ///< For a child, beyond the replay memory.
 };
 
 enum class Side : uint32_t { Baseline = 0, Candidate = 1 };
@@ -43,15 +43,16 @@ struct TrialFailure {
 
 struct TrialTimes {
   std::optional<TrialFailure> failure;
-  std::vector<double> baseline, candidate; ///< Seconds of one launch each.
+  std::vector<double> baseline, candidate;  ///< Seconds of one launch each.
 };
 
 class Trial {
  public:
-  /// Forks. EXPECTS: a single-threaded caller. `baseline` is loaded already, `candidate` (may be null) is loaded by the child.
-  /// `candidate_first` swaps which image lies where, to tell a gain from the luck of addresses.
+  /// Forks. EXPECTS: a single-threaded caller. `baseline` is loaded already, `candidate` (may be null) is loaded by the
+  /// child. `candidate_first` swaps which image lies where, to tell a gain from the luck of addresses.
   static Result<std::unique_ptr<Trial>> start(const Mep& mep, const ReplayMemory& memory, const TrialCode& baseline,
-                                              const TrialCode* candidate, const TrialSettings& settings, bool candidate_first = false);
+                                              const TrialCode* candidate, const TrialSettings& settings,
+                                              bool candidate_first = false);
   ~Trial();
 
   /// Waits until both images are loaded and every instance's launches are prepared.
@@ -60,7 +61,7 @@ class Trial {
   std::optional<TrialFailure> run(Side side, size_t instance);
   /// `rounds` pairs of samples, each the mean of `batch` launches, everything restored before each launch.
   TrialTimes time(size_t instance, int rounds, int batch);
-  double last_seconds() const { return last_seconds_; }    ///< Of the last run().
+  double last_seconds() const { return last_seconds_; }  ///< Of the last run().
 
  private:
   Trial() = default;

@@ -1,6 +1,6 @@
-// The child's side of a trial: confined first, then the images are loaded, then commands are obeyed. Code in here shares
-// its process with a candidate, so nothing it says is believed without a check outside: results are compared by the
-// runner in memory that the runner sees, and only durations come from here.
+// The child's side of a trial: confined first, then the images are loaded, then commands are obeyed. Code in here
+// shares its process with a candidate, so nothing it says is believed without a check outside: results are compared by
+// the runner in memory that the runner sees, and only durations come from here.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,14 +36,14 @@ struct ScratchMemory {
 
 struct BoundVariable {
   const MemoryVariable* recorded;
-  std::byte* in_image;                       ///< Null: this image has no such variable.
+  std::byte* in_image;  ///< Null: this image has no such variable.
 };
 
 struct LoadedSide {
   std::shared_ptr<cpu::LoadedImage> image;
-  std::vector<std::vector<PreparedLaunch>> launches;   ///< By instance.
-  std::vector<std::vector<BoundVariable>> variables;   ///< By instance.
-  std::vector<std::vector<ScratchMemory>> scratch;     ///< By instance.
+  std::vector<std::vector<PreparedLaunch>> launches;  ///< By instance.
+  std::vector<std::vector<BoundVariable>> variables;  ///< By instance.
+  std::vector<std::vector<ScratchMemory>> scratch;    ///< By instance.
 };
 
 TrialFailure from_launch(const cpu::LaunchOutcome& outcome) {
@@ -125,16 +125,20 @@ class TrialChild {
     side.scratch.emplace_back();
     for (auto& wanted : code.scratch) {
       Bindings bound = code.values;
-      bound["gx"] = instance.geometry.grid.x, bound["gy"] = instance.geometry.grid.y, bound["gz"] = instance.geometry.grid.z;
-      bound["bx"] = instance.geometry.block.x, bound["by"] = instance.geometry.block.y, bound["bz"] = instance.geometry.block.z;
+      bound["gx"] = instance.geometry.grid.x, bound["gy"] = instance.geometry.grid.y,
+      bound["gz"] = instance.geometry.grid.z;
+      bound["bx"] = instance.geometry.block.x, bound["by"] = instance.geometry.block.y,
+      bound["bz"] = instance.geometry.block.z;
       bound["shared"] = instance.geometry.shared_bytes;
       auto bytes = wanted.bytes.evaluate(bound);
       if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
       if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
-        return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " + std::to_string(kLargestScratch)};
+        return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
+                                                        std::to_string(kLargestScratch)};
       // Whole pages of its own; shared, so that it is not counted twice after a fork.
       auto* base = static_cast<std::byte*>(shared_memory(std::max<size_t>(1, static_cast<size_t>(*bytes))));
-      if (!base) return TrialFailure{Outcome::OverResources, "no memory for " + std::to_string(*bytes) + " bytes of scratch"};
+      if (!base)
+        return TrialFailure{Outcome::OverResources, "no memory for " + std::to_string(*bytes) + " bytes of scratch"};
       // Fresh pages are zero; scratch that was not asked to be must not be relied on.
       constexpr int kRubbish = 0xc5;
       std::memset(base, kRubbish, static_cast<size_t>(*bytes));
@@ -144,7 +148,8 @@ class TrialChild {
     for (auto& wanted : launches) {
       const kl_kernel* kernel = find_kernel(*side.image, wanted.kernel);
       if (!kernel && wanted.kernel == mep_.kernel_mangled) kernel = find_kernel(*side.image, mep_.kernel_key);
-      if (!kernel) return TrialFailure{Outcome::LaunchFailed, "the source has no kernel '" + wanted.kernel + "', or several"};
+      if (!kernel)
+        return TrialFailure{Outcome::LaunchFailed, "the source has no kernel '" + wanted.kernel + "', or several"};
       auto geometry = wanted.evaluate(instance.geometry, code.values);
       if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
       PreparedLaunch launch{kernel, *geometry, instance.arguments};
@@ -153,37 +158,44 @@ class TrialChild {
       side.launches.back().push_back(std::move(launch));
     }
     side.variables.emplace_back();
-    for (auto& variable : memory_.instances()[index].variables) side.variables.back().push_back({&variable, find_variable(*side.image, variable)});
+    for (auto& variable : memory_.instances()[index].variables)
+      side.variables.back().push_back({&variable, find_variable(*side.image, variable)});
     return std::nullopt;
   }
 
   static std::optional<TrialFailure> over_limits(const PreparedLaunch& launch) {
     cpu::DeviceLimits limits = cpu::device_limits();
     auto over = [](const char* what, uint64_t used, uint64_t limit) {
-      return TrialFailure{Outcome::OverResources, std::string(what) + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
+      return TrialFailure{Outcome::OverResources,
+                          std::string(what) + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
     };
     uint64_t threads = launch.geometry.block.count(), bound = launch.kernel->max_threads;
     if (threads > limits.max_threads_per_block) return over("threads per block", threads, limits.max_threads_per_block);
     if (bound > 0 && threads > bound) return over("threads per block under __launch_bounds__", threads, bound);
     uint64_t shared = uint64_t(launch.geometry.shared_bytes) + launch.kernel->static_shared_bytes;
-    if (shared > limits.shared_per_block_optin) return over("bytes of shared memory per block", shared, limits.shared_per_block_optin);
+    if (shared > limits.shared_per_block_optin)
+      return over("bytes of shared memory per block", shared, limits.shared_per_block_optin);
     return std::nullopt;
   }
 
   /// A kernel that takes more than the recorded parameters gets the scratch buffers' addresses, in order.
-  std::optional<TrialFailure> append_scratch(PreparedLaunch& launch, const MepInstance& instance, const std::vector<ScratchMemory>& scratch) {
+  std::optional<TrialFailure> append_scratch(PreparedLaunch& launch, const MepInstance& instance,
+                                             const std::vector<ScratchMemory>& scratch) {
     const kl_kernel& kernel = *launch.kernel;
     size_t recorded = instance.parameters.size();
     auto mismatch = [&] {
-      return TrialFailure{Outcome::LaunchFailed, "the kernel takes " + std::to_string(kernel.parameter_count) + " parameters of " +
-                                                     std::to_string(kernel.parameter_bytes) + " bytes; the recorded launch passes " +
-                                                     std::to_string(recorded) + " of " + std::to_string(instance.arguments.size()) +
-                                                     (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
+      return TrialFailure{Outcome::LaunchFailed,
+                          "the kernel takes " + std::to_string(kernel.parameter_count) + " parameters of " +
+                              std::to_string(kernel.parameter_bytes) + " bytes; the recorded launch passes " +
+                              std::to_string(recorded) + " of " + std::to_string(instance.arguments.size()) +
+                              (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
     };
     size_t extra = kernel.parameter_count - recorded;
     if (kernel.parameter_count < recorded || extra > scratch.size()) return mismatch();
     for (size_t i = 0; i < recorded; ++i)
-      if (kernel.parameters[i].offset != instance.parameters[i].offset || kernel.parameters[i].size != instance.parameters[i].size) return mismatch();
+      if (kernel.parameters[i].offset != instance.parameters[i].offset ||
+          kernel.parameters[i].size != instance.parameters[i].size)
+        return mismatch();
     launch.arguments.resize(std::max<size_t>(kernel.parameter_bytes, launch.arguments.size()));
     for (size_t i = 0; i < extra; ++i) {
       const kl_parameter& slot = kernel.parameters[recorded + i];
@@ -229,7 +241,8 @@ class TrialChild {
 
   void put_back(Side side, size_t instance) {
     for (auto& region : memory_.instances()[instance].regions)
-      for (auto& range : region.restored) std::memcpy(region.live() + range.begin, region.given + range.begin, range.size());
+      for (auto& range : region.restored)
+        std::memcpy(region.live() + range.begin, region.given + range.begin, range.size());
     for (auto& variable : sides_[static_cast<size_t>(side)].variables[instance])
       if (variable.in_image && variable.recorded->changed())
         std::memcpy(variable.in_image, variable.recorded->given, variable.recorded->size);
@@ -285,8 +298,9 @@ class TrialChild {
 
 }  // namespace
 
-void serve_trial(Channel channel, FaultReport* fault, const Mep& mep, const ReplayMemory& memory, const TrialCode& baseline,
-                 const TrialCode* candidate, const TrialSettings& settings, bool candidate_first) {
+void serve_trial(Channel channel, FaultReport* fault, const Mep& mep, const ReplayMemory& memory,
+                 const TrialCode& baseline, const TrialCode* candidate, const TrialSettings& settings,
+                 bool candidate_first) {
   report_faults_to(fault);
   JailSpec jail;
   jail.kind = JailKind::Device;

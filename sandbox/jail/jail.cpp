@@ -1,7 +1,7 @@
-// The order matters: limits and Landlock need calls that the filter then takes away. Calls on the allow-list work, calls
-// that only an escape would make end the process with SIGSYS and are named in the verdict, and everything else answers
-// EPERM, because libraries probe for things and cope. clone3 answers ENOSYS so that libc falls back to clone, whose
-// flags a filter can see: threads yes, processes no.
+// The order matters: limits and Landlock need calls that the filter then takes away. Calls on the allow-list work,
+// calls that only an escape would make end the process with SIGSYS and are named in the verdict, and everything else
+// answers EPERM, because libraries probe for things and cope. clone3 answers ENOSYS so that libc falls back to clone,
+// whose flags a filter can see: threads yes, processes no.
 #include "sandbox/jail/jail.h"
 
 #include <fcntl.h>
@@ -25,29 +25,151 @@
 namespace kernelift {
 namespace {
 
-constexpr const char* kAllowed[] = {
-    "read", "write", "readv", "writev", "pread64", "lseek", "close", "close_range", "fstat", "newfstatat", "statx",
-    "poll", "ppoll", "sendmsg", "recvmsg", "sendto", "recvfrom", "shutdown", "mmap", "munmap", "mprotect", "mremap",
-    "madvise", "brk", "memfd_create", "ftruncate", "fcntl", "futex", "set_robust_list", "get_robust_list", "rseq",
-    "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler", "getpid", "gettid",
-    "getppid", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getcpu",
-    "exit", "exit_group", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "getrandom", "uname",
-    "sysinfo", "getrusage", "membarrier", "getuid", "geteuid", "getgid", "getegid", "restart_syscall", "dup",
-    "readlink", "readlinkat", "getcwd", "access", "faccessat", "faccessat2", "stat", "lstat", "pipe2", "umask",
-    "arch_prctl", "set_tid_address", "getrlimit"};
-constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fstatfs", "msync", "fadvise64", "flock", "chdir", "fchdir"};
-constexpr const char* kCompilerWrites[] = {"unlink",   "unlinkat", "rename", "renameat", "renameat2", "mkdir",
-                                           "mkdirat",  "rmdir",    "fchmod", "fsync",    "fdatasync", "fallocate",
-                                           "pwrite64", "truncate", "utimensat", "link", "chmod"};
+constexpr const char* kAllowed[] = {"read",
+                                    "write",
+                                    "readv",
+                                    "writev",
+                                    "pread64",
+                                    "lseek",
+                                    "close",
+                                    "close_range",
+                                    "fstat",
+                                    "newfstatat",
+                                    "statx",
+                                    "poll",
+                                    "ppoll",
+                                    "sendmsg",
+                                    "recvmsg",
+                                    "sendto",
+                                    "recvfrom",
+                                    "shutdown",
+                                    "mmap",
+                                    "munmap",
+                                    "mprotect",
+                                    "mremap",
+                                    "madvise",
+                                    "brk",
+                                    "memfd_create",
+                                    "ftruncate",
+                                    "fcntl",
+                                    "futex",
+                                    "set_robust_list",
+                                    "get_robust_list",
+                                    "rseq",
+                                    "sched_yield",
+                                    "sched_getaffinity",
+                                    "sched_setaffinity",
+                                    "sched_getparam",
+                                    "sched_getscheduler",
+                                    "getpid",
+                                    "gettid",
+                                    "getppid",
+                                    "clock_gettime",
+                                    "clock_getres",
+                                    "clock_nanosleep",
+                                    "nanosleep",
+                                    "gettimeofday",
+                                    "time",
+                                    "getcpu",
+                                    "exit",
+                                    "exit_group",
+                                    "rt_sigaction",
+                                    "rt_sigprocmask",
+                                    "rt_sigreturn",
+                                    "sigaltstack",
+                                    "getrandom",
+                                    "uname",
+                                    "sysinfo",
+                                    "getrusage",
+                                    "membarrier",
+                                    "getuid",
+                                    "geteuid",
+                                    "getgid",
+                                    "getegid",
+                                    "restart_syscall",
+                                    "dup",
+                                    "readlink",
+                                    "readlinkat",
+                                    "getcwd",
+                                    "access",
+                                    "faccessat",
+                                    "faccessat2",
+                                    "stat",
+                                    "lstat",
+                                    "pipe2",
+                                    "umask",
+                                    "arch_prctl",
+                                    "set_tid_address",
+                                    "getrlimit"};
+constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fstatfs", "msync",
+                                            "fadvise64",  "flock", "chdir",  "fchdir"};
+constexpr const char* kCompilerWrites[] = {"unlink",   "unlinkat", "rename",    "renameat", "renameat2", "mkdir",
+                                           "mkdirat",  "rmdir",    "fchmod",    "fsync",    "fdatasync", "fallocate",
+                                           "pwrite64", "truncate", "utimensat", "link",     "chmod"};
 // Nothing that a compiler or a kernel does by accident: a call to one of these is an attempt.
-constexpr const char* kForbidden[] = {
-    "execve", "execveat", "fork", "vfork", "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4",
-    "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "pidfd_send_signal", "mount", "umount2",
-    "pivot_root", "chroot", "unshare", "setns", "bpf", "perf_event_open", "init_module", "finit_module", "delete_module",
-    "kexec_load", "reboot", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset",
-    "keyctl", "add_key", "request_key", "io_uring_setup", "userfaultfd", "symlink", "symlinkat", "mknod", "mknodat",
-    "chown", "fchown", "lchown", "fchownat", "swapon", "swapoff", "settimeofday", "clock_settime", "sethostname",
-    "open_by_handle_at", "shmget", "shmat", "msgget", "semget", "setpgid", "setsid"};
+constexpr const char* kForbidden[] = {"execve",
+                                      "execveat",
+                                      "fork",
+                                      "vfork",
+                                      "socket",
+                                      "socketpair",
+                                      "connect",
+                                      "bind",
+                                      "listen",
+                                      "accept",
+                                      "accept4",
+                                      "ptrace",
+                                      "process_vm_readv",
+                                      "process_vm_writev",
+                                      "kill",
+                                      "tkill",
+                                      "pidfd_send_signal",
+                                      "mount",
+                                      "umount2",
+                                      "pivot_root",
+                                      "chroot",
+                                      "unshare",
+                                      "setns",
+                                      "bpf",
+                                      "perf_event_open",
+                                      "init_module",
+                                      "finit_module",
+                                      "delete_module",
+                                      "kexec_load",
+                                      "reboot",
+                                      "setuid",
+                                      "setgid",
+                                      "setreuid",
+                                      "setregid",
+                                      "setresuid",
+                                      "setresgid",
+                                      "setgroups",
+                                      "capset",
+                                      "keyctl",
+                                      "add_key",
+                                      "request_key",
+                                      "io_uring_setup",
+                                      "userfaultfd",
+                                      "symlink",
+                                      "symlinkat",
+                                      "mknod",
+                                      "mknodat",
+                                      "chown",
+                                      "fchown",
+                                      "lchown",
+                                      "fchownat",
+                                      "swapon",
+                                      "swapoff",
+                                      "settimeofday",
+                                      "clock_settime",
+                                      "sethostname",
+                                      "open_by_handle_at",
+                                      "shmget",
+                                      "shmat",
+                                      "msgget",
+                                      "semget",
+                                      "setpgid",
+                                      "setsid"};
 
 /// The macros of seccomp.h leave a field out; the argument's number, how it is compared, and with what.
 scmp_arg_cmp argument(unsigned number, scmp_compare how, uint64_t a, uint64_t b = 0) { return {number, how, a, b}; }
@@ -153,8 +275,7 @@ bool child_manages(const std::function<bool()>& attempt) {
   pid_t child = fork();
   if (child == 0) _exit(attempt() ? 0 : 1);
   int status = 0;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -202,12 +323,12 @@ std::string FaultReport::text() const {
 void report_faults_to(FaultReport* report) {
   fault_report = report;
   constexpr size_t kStack = 64 << 10;
-  static char* stack = static_cast<char*>(
-      mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  static char* stack =
+      static_cast<char*>(mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   stack_t alternate{};
   alternate.ss_sp = stack, alternate.ss_size = kStack;
   if (stack != MAP_FAILED) sigaltstack(&alternate, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = write_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) sigaction(signal, &action, nullptr);
@@ -227,12 +348,14 @@ std::vector<JailAbility> jail_abilities() {
         JailSpec spec;
         return enter_jail(spec).ok() && memfd_create("x", 0) >= 0;
       }),
-      "candidates cannot be run: the kernel needs CONFIG_SECCOMP_FILTER (in a container: a profile that allows seccomp)");
+      "candidates cannot be run: the kernel needs CONFIG_SECCOMP_FILTER (in a container: a profile that allows "
+      "seccomp)");
   add("landlock", landlock_version() > 0 && child_manages([] {
-        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_files({}, {}).ok() &&
-               open("/etc/passwd", O_RDONLY) < 0;
-      }),
-      "compile workers can read any file that you can: use a kernel of 5.13 or later and add landlock to its lsm= list");
+                    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_files({}, {}).ok() &&
+                           open("/etc/passwd", O_RDONLY) < 0;
+                  }),
+      "compile workers can read any file that you can: use a kernel of 5.13 or later and add landlock to its lsm= "
+      "list");
   add("parent-death signal", child_manages([] { return bind_to_parent(getppid()); }),
       "workers could outlive a killed kernelift");
   return abilities;

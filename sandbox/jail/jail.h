@@ -36,8 +36,8 @@ bool bind_to_parent(pid_t parent);
 /// What went wrong in a confined process, left by its signal handler in memory shared with the watcher.
 struct FaultReport {
   int32_t signal = 0;
-  int32_t system_call = -1;   ///< SIGSYS: the call that was refused.
-  uint64_t address = 0;       ///< SIGSEGV, SIGBUS: where.
+  int32_t system_call = -1;  ///< SIGSYS: the call that was refused.
+  uint64_t address = 0;      ///< SIGSEGV, SIGBUS: where.
   bool known_access = false, write = false;
   /// "segmentation fault writing 0x10", "refused system call socket".
   std::string text() const;
@@ -51,9 +51,9 @@ void report_faults_to(FaultReport* report);
 void* shared_memory(size_t size);
 
 struct JailAbility {
-  std::string name;           ///< "seccomp", "landlock", …
+  std::string name;  ///< "seccomp", "landlock", …
   bool available = false;
-  std::string detail;         ///< What it means when it is missing, and what to do.
+  std::string detail;  ///< What it means when it is missing, and what to do.
 };
 /// For `kernelift doctor`. Tries each mechanism in a child process.
 std::vector<JailAbility> jail_abilities();

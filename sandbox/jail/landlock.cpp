@@ -26,8 +26,9 @@ constexpr uint64_t kTruncate = 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE, vers
 Status allow(int ruleset, const std::filesystem::path& path, uint64_t rights) {
   Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!at) return done();  // What does not exist cannot be read.
-  struct stat what {};
-  if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode)) rights &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+  struct stat what{};
+  if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode))
+    rights &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
   landlock_path_beneath_attr rule{};
   rule.allowed_access = rights, rule.parent_fd = at.get();
   if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)

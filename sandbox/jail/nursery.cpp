@@ -32,7 +32,9 @@ void put(char (&into)[N], std::string_view text) {
   into[size] = 0;
 }
 template <size_t N>
-std::string get(const char (&from)[N]) { return std::string(from, strnlen(from, N)); }
+std::string get(const char (&from)[N]) {
+  return std::string(from, strnlen(from, N));
+}
 
 WorkerCell* map_cell(int fd) {
   void* at = mmap(nullptr, sizeof(WorkerCell), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -102,8 +104,7 @@ class NurseryProcess {
 
   void reap(int signals) {
     signalfd_siginfo ignored;
-    while (read(signals, &ignored, sizeof ignored) > 0) {
-    }
+    while (read(signals, &ignored, sizeof ignored) > 0) {}
     int status = 0;
     for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;) {
       auto found = cells_.find(child);
@@ -124,8 +125,7 @@ class NurseryProcess {
 bool wait_readable(int fd, std::chrono::milliseconds limit) {
   pollfd item{fd, POLLIN, 0};
   int ready;
-  while ((ready = poll(&item, 1, static_cast<int>(limit.count()))) < 0 && errno == EINTR) {
-  }
+  while ((ready = poll(&item, 1, static_cast<int>(limit.count()))) < 0 && errno == EINTR) {}
   return ready > 0;
 }
 
@@ -200,7 +200,8 @@ Nursery::~Nursery() {
 Result<Worker> Nursery::spawn() {
   std::lock_guard lock(mutex_);
   auto gone = [&] {
-    return environment_error("the process that starts workers has died; run `kernelift doctor` to see what the jail lacks");
+    return environment_error(
+        "the process that starts workers has died; run `kernelift doctor` to see what the jail lacks");
   };
   if (!control_.send(kSpawn, {})) return gone();
   Frame frame = control_.receive(after(kSpawnLimit), 64);

@@ -19,8 +19,8 @@ namespace kernelift {
 
 /// How far a floating-point element may be from its reference: any one of the bounds suffices.
 struct FloatTolerance {
-  double ulps = 0;             ///< In spacings of the reference value.
-  double relative = 0;         ///< Of the reference's magnitude.
+  double ulps = 0;      ///< In spacings of the reference value.
+  double relative = 0;  ///< Of the reference's magnitude.
   double absolute = 0;
 
   /// The default for a type, before anything is known of the kernel.
@@ -30,14 +30,14 @@ struct FloatTolerance {
 };
 
 struct Mismatch {
-  uint64_t offset = 0;         ///< Bytes from the buffer's start.
-  uint64_t index = 0;          ///< Scalar element.
+  uint64_t offset = 0;  ///< Bytes from the buffer's start.
+  uint64_t index = 0;   ///< Scalar element.
   std::string expected, got;
-  double distance = 0;         ///< ULP for floats (infinite against NaN or infinity), absolute difference for integers.
+  double distance = 0;  ///< ULP for floats (infinite against NaN or infinity), absolute difference for integers.
 };
 
 struct Comparison {
-  uint64_t mismatches = 0;     ///< Elements out of tolerance.
+  uint64_t mismatches = 0;  ///< Elements out of tolerance.
   std::optional<Mismatch> first, worst;
   double largest_ulps = 0, largest_absolute = 0;  ///< Over finite elements, tolerated or not.
   bool ok() const { return mismatches == 0; }

@@ -71,10 +71,19 @@ const std::map<std::string, ElementType, std::less<>>& known_types() {
     add(Kind::Signed, 8, {"long", "long long", "int64_t", "long int", "long long int", "ptrdiff_t", "longlong"});
     add(Kind::Unsigned, 8, {"unsigned long", "unsigned long long", "uint64_t", "size_t", "ulong", "ulonglong"});
     // The vector types of both languages: scalars in a row.
-    for (auto [name, scalar] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"float", "float"}, {"double", "double"}, {"char", "char"}, {"uchar", "unsigned char"}, {"short", "short"},
-             {"ushort", "unsigned short"}, {"int", "int"}, {"uint", "unsigned int"}, {"long", "long"},
-             {"ulong", "unsigned long"}, {"longlong", "long long"}, {"ulonglong", "unsigned long long"}})
+    for (auto [name, scalar] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"float", "float"},
+                                                                    {"double", "double"},
+                                                                    {"char", "char"},
+                                                                    {"uchar", "unsigned char"},
+                                                                    {"short", "short"},
+                                                                    {"ushort", "unsigned short"},
+                                                                    {"int", "int"},
+                                                                    {"uint", "unsigned int"},
+                                                                    {"long", "long"},
+                                                                    {"ulong", "unsigned long"},
+                                                                    {"longlong", "long long"},
+                                                                    {"ulonglong", "unsigned long long"}})
       for (const char* lanes : {"1", "2", "3", "4"}) (*types)[std::string(name) + lanes] = (*types)[scalar];
     return types;
   }();

@@ -12,7 +12,7 @@ namespace kernelift {
 struct ElementType {
   enum class Kind { Bytes, Signed, Unsigned, Bool, Half, Bfloat16, Float, Double };
   Kind kind = Kind::Bytes;
-  uint32_t width = 1;            ///< Bytes of one scalar; vectors are runs of scalars.
+  uint32_t width = 1;  ///< Bytes of one scalar; vectors are runs of scalars.
 
   static ElementType parse(std::string_view text);
   bool is_float() const { return kind >= Kind::Half; }

@@ -30,7 +30,8 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
            speedup_.relative_width() < rules_.settled_width)
     stop_ = Stop::Settled;
-  else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent >= rules_.most_seconds) || pairs == 0) stop_ = Stop::Budget;
+  else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent >= rules_.most_seconds) || pairs == 0)
+    stop_ = Stop::Budget;
 }
 
 double physics_floor(double fastest_write_seconds, unsigned cores) {

@@ -9,14 +9,14 @@
 namespace kernelift {
 
 struct RaceRules {
-  int glance_rounds = 2;           ///< Pairs after which a candidate that is hopelessly slower is given up.
-  double hopeless = 0.85;          ///< Speedup that no pair of the glance exceeds.
-  int first_rounds = 6;            ///< Pairs before the first real look; fewer give no usable interval.
+  int glance_rounds = 2;   ///< Pairs after which a candidate that is hopelessly slower is given up.
+  double hopeless = 0.85;  ///< Speedup that no pair of the glance exceeds.
+  int first_rounds = 6;    ///< Pairs before the first real look; fewer give no usable interval.
   int most_rounds = 60;
-  double growth = 1.6;             ///< Each further look needs so many times the pairs of the last.
-  double smallest_gain = 1.01;     ///< What a win must exceed (kSmallestGain).
-  double settled_width = 0.02;     ///< Relative width at which a clear winner is known well enough.
-  double most_seconds = 1.0;       ///< Measured time (both sides together) after which the race ends as it stands.
+  double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
+  double smallest_gain = 1.01;  ///< What a win must exceed (kSmallestGain).
+  double settled_width = 0.02;  ///< Relative width at which a clear winner is known well enough.
+  double most_seconds = 1.0;    ///< Measured time (both sides together) after which the race ends as it stands.
 };
 
 class Race {

@@ -21,15 +21,15 @@ using clang::SourceLocation;
 using clang::SourceRange;
 
 /// Pragmas that only advise the optimiser: rewriting them is what candidates are for.
-constexpr std::string_view kFreePragmas[] = {"unroll", "nounroll", "clang loop", "clang fp", "GCC unroll",
-                                             "STDC FP_CONTRACT", "nv_diag", "GCC ivdep"};
+constexpr std::string_view kFreePragmas[] = {"unroll",     "nounroll",         "clang loop", "clang fp",
+                                             "GCC unroll", "STDC FP_CONTRACT", "nv_diag",    "GCC ivdep"};
 
 class Recorder {
  public:
   Recorder(clang::CompilerInstance& compiler, std::vector<AdmissionFinding>& findings)
       : sources_(compiler.getSourceManager()), language_(compiler.getLangOpts()), findings_(findings) {}
 
-  bool ours(SourceLocation at) const { // By file, not by what #line pretends.
+  bool ours(SourceLocation at) const {  // By file, not by what #line pretends.
     return at.isValid() && sources_.getFileID(sources_.getExpansionLoc(at)) == sources_.getMainFileID();
   }
 
@@ -40,8 +40,8 @@ class Recorder {
   }
 
   std::string text(SourceRange range) const {
-    return clang::Lexer::getSourceText(
-               CharSourceRange::getTokenRange(sources_.getExpansionRange(range).getAsRange()), sources_, language_)
+    return clang::Lexer::getSourceText(CharSourceRange::getTokenRange(sources_.getExpansionRange(range).getAsRange()),
+                                       sources_, language_)
         .str();
   }
   /// From `at` to the end of its line.
@@ -64,7 +64,8 @@ class Directives : public clang::PPCallbacks {
   void InclusionDirective(SourceLocation hash, const clang::Token&, clang::StringRef name, bool angled, CharSourceRange,
                           clang::OptionalFileEntryRef, clang::StringRef, clang::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
-    if (recorder_.ours(hash)) recorder_.add("include", (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), hash);
+    if (recorder_.ours(hash))
+      recorder_.add("include", (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), hash);
   }
   void HasInclude(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef,
                   clang::SrcMgr::CharacteristicKind) override {
@@ -174,7 +175,8 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
 /// #embed is looked for in the text: its callback comes only once the file has been read.
 void find_embeds(const clang::CompilerInstance& compiler, Recorder recorder) {
   const clang::SourceManager& sources = compiler.getSourceManager();
-  clang::Lexer lexer(sources.getMainFileID(), sources.getBufferOrFake(sources.getMainFileID()), sources, compiler.getLangOpts());
+  clang::Lexer lexer(sources.getMainFileID(), sources.getBufferOrFake(sources.getMainFileID()), sources,
+                     compiler.getLangOpts());
   clang::Token token;
   bool after_hash = false;
   for (lexer.LexFromRawLexer(token); token.isNot(clang::tok::eof); lexer.LexFromRawLexer(token)) {
@@ -217,7 +219,8 @@ std::string first_refusal(const std::vector<AdmissionFinding>& findings, const s
   for (auto& finding : findings) {
     if (own.contains(finding.identity())) continue;
     std::string shown = finding.text.substr(0, finding.text.find('\n')).substr(0, kShown);
-    return finding.rule + ": '" + shown + "' (" + finding.place + ") is not in the kernel's own source, and a candidate adds device code only";
+    return finding.rule + ": '" + shown + "' (" + finding.place +
+           ") is not in the kernel's own source, and a candidate adds device code only";
   }
   return {};
 }

@@ -3,7 +3,8 @@
 // becomes a finding with the name of its rule and its text. A candidate is admitted when each of its findings is one of
 // the slice's own, letter by letter, so that a slice with a host helper in it can still be tuned.
 //
-// Rules: host-function host-variable host-initialiser attribute asm-label inline-asm file-scope-asm launch include embed
+// Rules: host-function host-variable host-initialiser attribute asm-label inline-asm file-scope-asm launch include
+// embed
 //        probe (of files, by __has_include) pragma inactive-code (what the device pass skips, another compiler may not)
 #pragma once
 #include <memory>
@@ -20,8 +21,8 @@ namespace kernelift {
 
 struct AdmissionFinding {
   std::string rule;
-  std::string text;            ///< The construct as written; with the rule, its identity.
-  std::string place;           ///< "kernel.cu:12", for people.
+  std::string text;   ///< The construct as written; with the rule, its identity.
+  std::string place;  ///< "kernel.cu:12", for people.
 
   std::string identity() const { return rule + "\n" + text; }
 };

@@ -16,9 +16,9 @@ struct CompileRequest {
   std::string source;
   Recipe recipe;
   CompileTarget target = CompileTarget::Cpu;
-  std::string bitcode;                   ///< The front end's output for `source`, kept from earlier; empty: run it.
-  bool admit = true;                     ///< Judge the source by the slice's own findings.
-  std::vector<std::string> own;          ///< AdmissionFinding::identity() of the slice.
+  std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
+  bool admit = true;             ///< Judge the source by the slice's own findings.
+  std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
 
   std::string encode() const;
   static std::optional<CompileRequest> decode(std::string_view bytes);
@@ -31,12 +31,12 @@ struct CompiledKernel {
 };
 
 struct CompileReply {
-  Outcome outcome = Outcome::Ok;         ///< Ok Refused CompileFailed CompileCrashed TimedOut
+  Outcome outcome = Outcome::Ok;  ///< Ok Refused CompileFailed CompileCrashed TimedOut
   Stage stage = Stage::Compile;
   std::string detail;
-  std::string image;                     ///< An ELF shared object, or PTX text.
-  std::string bitcode;                   ///< Unoptimised device IR, when the front end ran.
-  std::vector<std::string> findings;     ///< Identities, when the front end ran.
+  std::string image;                  ///< An ELF shared object, or PTX text.
+  std::string bitcode;                ///< Unoptimised device IR, when the front end ran.
+  std::vector<std::string> findings;  ///< Identities, when the front end ran.
   std::vector<CompiledKernel> kernels;
   double frontend_seconds = 0, passes_seconds = 0, backend_seconds = 0;
   bool ok() const { return outcome == Outcome::Ok; }

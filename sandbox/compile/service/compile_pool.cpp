@@ -1,5 +1,5 @@
-// See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever a
-// worker is doing, and its time limit does not run meanwhile.
+// See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever
+// a worker is doing, and its time limit does not run meanwhile.
 #include "sandbox/compile/service/compile_pool.h"
 
 #include <csignal>
@@ -47,10 +47,10 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   CompileTarget target = pool->options_.target;
   std::function<void()> warm_up;
   if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
-  KERNELIFT_ASSIGN(pool->nursery_, Nursery::start({"kl-compile", warm_up,
-                                                   [frontend, jail](Channel& channel, WorkerCell& cell) {
-                                                     serve_compiles(channel, cell, frontend, jail);
-                                                   }}));
+  KERNELIFT_ASSIGN(pool->nursery_,
+                   Nursery::start({"kl-compile", warm_up, [frontend, jail](Channel& channel, WorkerCell& cell) {
+                                     serve_compiles(channel, cell, frontend, jail);
+                                   }}));
   pool->slots_.resize(pool->options_.workers);
   return pool;
 }
@@ -124,7 +124,10 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
     reply.detail = where + ": not done after " + std::to_string(options_.time_limit.count()) + " ms";
   } else {
     reply.outcome = Outcome::CompileCrashed;
-    reply.detail = where + ": " + (how == Arrival::Malformed ? "the worker sent nonsense" : message.empty() ? end : message);
+    reply.detail = where + ": " +
+                   (how == Arrival::Malformed ? "the worker sent nonsense"
+                    : message.empty()         ? end
+                                              : message);
   }
   std::lock_guard lock(mutex_);
   slot.worker.reset();
@@ -202,8 +205,8 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();
   kept_[key] = {reply.bitcode, ++uses_};
   while (kept_bytes_ > kKeptBytes && kept_.size() > 1) {
-    auto oldest = std::min_element(kept_.begin(), kept_.end(),
-                                   [](auto& a, auto& b) { return a.second.used < b.second.used; });
+    auto oldest =
+        std::min_element(kept_.begin(), kept_.end(), [](auto& a, auto& b) { return a.second.used < b.second.used; });
     kept_bytes_ -= oldest->second.bitcode.size();
     kept_.erase(oldest);
   }

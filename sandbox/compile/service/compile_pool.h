@@ -1,6 +1,7 @@
-// Warm compile workers behind one blocking call. A candidate that crashes, stalls or bloats the compiler costs one worker
-// process: it is ended, the pass it died in becomes the reply, and a recipe that did that is refused from then on without
-// being tried again. The front end's output is kept per source text, so that trying recipes on a known source skips it.
+// Warm compile workers behind one blocking call. A candidate that crashes, stalls or bloats the compiler costs one
+// worker process: it is ended, the pass it died in becomes the reply, and a recipe that did that is refused from then
+// on without being tried again. The front end's output is kept per source text, so that trying recipes on a known
+// source skips it.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -17,13 +18,13 @@
 namespace kernelift {
 
 struct CompilePoolOptions {
-  unsigned workers = 0;                              ///< 0: one per core.
+  unsigned workers = 0;  ///< 0: one per core.
   FrontendOptions frontend;
   CompileTarget target = CompileTarget::Cpu;
-  bool few = false;                                  ///< A compile or two is all: warming up would cost more than it saves.
-  std::chrono::milliseconds time_limit{30'000};      ///< Of one compile, while the pool is not paused.
-  uint64_t memory_bytes = 4ull << 30;                ///< Of one worker, beyond what it is born with.
-  std::vector<std::filesystem::path> readable;       ///< Beyond the system's and our own headers: the -I folders.
+  bool few = false;                              ///< A compile or two is all: warming up would cost more than it saves.
+  std::chrono::milliseconds time_limit{30'000};  ///< Of one compile, while the pool is not paused.
+  uint64_t memory_bytes = 4ull << 30;            ///< Of one worker, beyond what it is born with.
+  std::vector<std::filesystem::path> readable;   ///< Beyond the system's and our own headers: the -I folders.
 };
 
 class CompilePool {
@@ -40,7 +41,7 @@ class CompilePool {
   /// Stops workers in their tracks while something is being timed. Counted: as many resumes as pauses.
   void pause();
   void resume();
-  int replaced() const { return replaced_; }         ///< Workers that had to be ended, for reports and tests.
+  int replaced() const { return replaced_; }  ///< Workers that had to be ended, for reports and tests.
 
  private:
   struct Slot {
@@ -62,15 +63,15 @@ class CompilePool {
   mutable std::mutex mutex_;
   std::condition_variable free_;
   std::list<Slot> slots_;
-  std::vector<std::string> own_;                     ///< Admission identities of the slice.
+  std::vector<std::string> own_;  ///< Admission identities of the slice.
   struct Kept {
     std::string bitcode;
     uint64_t used = 0;
   };
-  std::map<Hash, Kept> kept_;                        ///< By source text; the least recently used goes first.
+  std::map<Hash, Kept> kept_;  ///< By source text; the least recently used goes first.
   uint64_t uses_ = 0;
   size_t kept_bytes_ = 0;
-  std::map<std::string, std::string> guilty_;        ///< Recipe → what it did.
+  std::map<std::string, std::string> guilty_;  ///< Recipe → what it did.
   int pauses_ = 0;
   std::atomic<int> replaced_ = 0;
 };

@@ -114,7 +114,8 @@ class Compile {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
     if (!request_.recipe.passes.empty())
-      KERNELIFT_TRY(run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
+      KERNELIFT_TRY(
+          run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
     return done();
   }
 

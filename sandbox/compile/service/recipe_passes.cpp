@@ -3,8 +3,8 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LazyCallGraph.h>
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/Verifier.h>
@@ -21,7 +21,8 @@ std::string unit_name(const llvm::Any& unit) {
   if (llvm::any_cast<const llvm::Module*>(&unit)) return "the module";
   if (auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return (*function)->getName().str();
   if (auto* component = llvm::any_cast<const llvm::LazyCallGraph::SCC*>(&unit)) return (*component)->getName();
-  if (auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) return "a loop of " + (*loop)->getHeader()->getParent()->getName().str();
+  if (auto* loop = llvm::any_cast<const llvm::Loop*>(&unit))
+    return "a loop of " + (*loop)->getHeader()->getParent()->getName().str();
   return "?";
 }
 
@@ -36,7 +37,9 @@ Result<llvm::OptimizationLevel> level_of(const std::string& name) {
 
 }  // namespace
 
-bool leaves_traces(const Recipe& recipe) { return recipe.unroll_threshold >= 0 || recipe.inline_threshold >= 0 || !recipe.options.empty(); }
+bool leaves_traces(const Recipe& recipe) {
+  return recipe.unroll_threshold >= 0 || recipe.inline_threshold >= 0 || !recipe.options.empty();
+}
 
 Status set_options(const Recipe& recipe) {
   std::vector<std::string> words{"kernelift"};
@@ -46,7 +49,8 @@ Status set_options(const Recipe& recipe) {
   for (auto& option : recipe.options) {
     llvm::StringRef name = llvm::StringRef(option).ltrim('-').split('=').first;
     // Checked by hand first: the parser would exit the process at an unknown option.
-    if (!option.starts_with("-") || !registered.contains(name)) return refused("'" + option + "' is not an LLVM option");
+    if (!option.starts_with("-") || !registered.contains(name))
+      return refused("'" + option + "' is not an LLVM option");
     words.push_back(option);
   }
   std::vector<const char*> argv;
@@ -74,7 +78,8 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block)
-        if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setFastMathFlags(instruction.getFastMathFlags() | flags);
+        if (llvm::isa<llvm::FPMathOperator>(instruction))
+          instruction.setFastMathFlags(instruction.getFastMathFlags() | flags);
   return done();
 }
 

@@ -8,7 +8,10 @@
 #include "core/base/result.h"
 #include "core/model/candidate.h"
 
-namespace llvm { class Module; class TargetMachine; }
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
 
 namespace kernelift {
 
@@ -24,8 +27,8 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 /// Called with "licm on saxpy" before each pass.
 using Announce = std::function<void(const std::string&)>;
 
-/// Runs Recipe::passes, or else the default pipeline of Recipe::level. The module is verified afterwards: a pipeline that
-/// leaves broken IR is an Error, like a text that is not a pipeline. `machine` may be null.
+/// Runs Recipe::passes, or else the default pipeline of Recipe::level. The module is verified afterwards: a pipeline
+/// that leaves broken IR is an Error, like a text that is not a pipeline. `machine` may be null.
 Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce);
 
 }  // namespace kernelift

@@ -27,7 +27,8 @@ class CpuEvaluatorTest : public testing::Test {
     Candidate candidate;
     candidate.source = "__constant__ float bias;\n" + before +
                        "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
-                       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + statements + "}\n";
+                       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+                       statements + "}\n";
     candidate.tier = "source";
     return candidate;
   }
@@ -50,7 +51,8 @@ TEST_F(CpuEvaluatorTest, AcceptsTheOriginalAsItself) {
 }
 
 TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
-  Verdict verdict = evaluate(body("  if (i < n) { float x = in[i]; out[i] = x * factor + bias + 0.0f * (float)(i & 1); }\n"));
+  Verdict verdict =
+      evaluate(body("  if (i < n) { float x = in[i]; out[i] = x * factor + bias + 0.0f * (float)(i & 1); }\n"));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_EQ(verdict.timings.size(), 1u);
   EXPECT_EQ(verdict.timings[0].instance, "a");
@@ -204,7 +206,8 @@ TEST_F(CpuEvaluatorTest, RunsSeveralLaunchesWithScratch) {
 
 TEST_F(CpuEvaluatorTest, CallsAChangedSignatureALaunchFailure) {
   Candidate candidate;
-  candidate.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, long n, float factor) {}\n";
+  candidate.source =
+      "__constant__ float bias;\n__global__ void scale(const float* in, float* out, long n, float factor) {}\n";
   candidate.launches = {CandidateLaunch::as_recorded("scale")};
   Verdict verdict = evaluate(candidate);
   EXPECT_EQ(verdict.outcome, Outcome::LaunchFailed) << verdict.text();
@@ -229,8 +232,9 @@ EvaluatorOptions quickly() {
 
 TEST(CpuEvaluator, RefusesToTuneAnOriginalThatDoesNotReproduceItsCapture) {
   MepFixture fixture = scale_mep();
-  fixture.set_source("__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
-                     "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i];\n}\n");
+  fixture.set_source(
+      "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i];\n}\n");
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().exit, Exit::No);

@@ -1,7 +1,7 @@
 // Verified compiler-tier candidates per second on a small one-file kernel, and the false gains among equal ones.
 //   build/<preset>/bin/evaluate_bench [seconds]
-// Every candidate is the same source under another recipe; a candidate counts once it has a verdict. Then fifty copies of
-// the original, each measured as if it were new: none may come out as a gain.
+// Every candidate is the same source under another recipe; a candidate counts once it has a verdict. Then fifty copies
+// of the original, each measured as if it were new: none may come out as a gain.
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -21,13 +21,15 @@ std::vector<Recipe> recipes() {
     for (bool vectorize : {true, false})
       for (int unroll : {-1, 50, 150, 400})
         for (int inlining : {-1, 25, 500})
-          for (auto& fast : std::vector<std::vector<std::string>>{{}, {"contract"}, {"reassoc", "nsz"}, {"contract", "arcp"}}) {
+          for (auto& fast :
+               std::vector<std::vector<std::string>>{{}, {"contract"}, {"reassoc", "nsz"}, {"contract", "arcp"}}) {
             Recipe recipe;
             recipe.level = level, recipe.vectorize = vectorize, recipe.unroll_threshold = unroll;
             recipe.inline_threshold = inlining, recipe.fast_math = fast;
             all.push_back(recipe);
           }
-  const char* pieces[] = {"sroa", "gvn", "instcombine", "simplifycfg", "early-cse", "reassociate", "loop(licm)", "loop-unroll"};
+  const char* pieces[] = {"sroa",      "gvn",         "instcombine", "simplifycfg",
+                          "early-cse", "reassociate", "loop(licm)",  "loop-unroll"};
   for (auto a : pieces)
     for (auto b : pieces)
       for (auto c : pieces) {
@@ -66,8 +68,8 @@ int run(double seconds) {
     if (flying.size() >= static_cast<size_t>((*evaluator)->parallelism())) collect();
   }
   while (!flying.empty()) collect();
-  std::printf("compiler tier: %d verdicts in %.2f s = %.1f per second (compiling %.1f ms each), gains: %d\n", done, since(),
-              done / since(), 1e3 * compiling / done, gains);
+  std::printf("compiler tier: %d verdicts in %.2f s = %.1f per second (compiling %.1f ms each), gains: %d\n", done,
+              since(), done / since(), 1e3 * compiling / done, gains);
   for (auto& [outcome, count] : outcomes) std::printf("  %s: %d\n", outcome.c_str(), count);
 
   EvaluatorOptions unshared;
@@ -85,8 +87,9 @@ int run(double seconds) {
     gains += verdict.speedup_low() > kSmallestGain;
     worst = std::max(worst, verdict.speedup_low());
   }
-  std::printf("%d copies of the original, each measured afresh in %.2f s: %d taken for a gain (largest lower bound %.4f)\n", kCopies,
-              since(), gains, worst);
+  std::printf(
+      "%d copies of the original, each measured afresh in %.2f s: %d taken for a gain (largest lower bound %.4f)\n",
+      kCopies, since(), gains, worst);
   return gains == 0 ? 0 : 1;
 }
 

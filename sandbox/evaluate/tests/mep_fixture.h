@@ -1,5 +1,5 @@
-// Small MEPs made in memory for the tests: a kernel's text, buffers at addresses of the CPU device's arena, and the answer
-// computed here on the host.
+// Small MEPs made in memory for the tests: a kernel's text, buffers at addresses of the CPU device's arena, and the
+// answer computed here on the host.
 #pragma once
 #include <cstring>
 #include <string>
@@ -41,7 +41,8 @@ class MepFixture {
     region.after = *Mep::store(path(), std::as_bytes(std::span<const T>(after)));
     instance.regions.push_back(region);
     add_argument(instance, address);
-    if (mep.parameters.size() < instance.parameters.size()) mep.parameters.push_back({name, element + "*", element, false, {}});
+    if (mep.parameters.size() < instance.parameters.size())
+      mep.parameters.push_back({name, element + "*", element, false, {}});
   }
 
   template <class T>
@@ -50,12 +51,14 @@ class MepFixture {
     instance.arguments.resize(offset + sizeof(T));
     std::memcpy(&instance.arguments[offset], &value, sizeof(T));
     instance.parameters.push_back({static_cast<uint32_t>(offset), sizeof(T)});
-    if (!name.empty() && mep.parameters.size() < instance.parameters.size()) mep.parameters.push_back({name, "", "", false, "int"});
+    if (!name.empty() && mep.parameters.size() < instance.parameters.size())
+      mep.parameters.push_back({name, "", "", false, "int"});
   }
 
   template <class T>
-  void add_variable(MepInstance& instance, const std::string& mangled, const std::string& key, const std::string& element,
-                    bool constant, const std::vector<T>& before, const std::vector<T>& after) {
+  void add_variable(MepInstance& instance, const std::string& mangled, const std::string& key,
+                    const std::string& element, bool constant, const std::vector<T>& before,
+                    const std::vector<T>& after) {
     MepVariable variable;
     variable.name = mangled, variable.key = variable.spelling = key, variable.element = element;
     variable.constant = constant, variable.size = before.size() * sizeof(T);

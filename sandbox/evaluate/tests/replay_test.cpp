@@ -83,7 +83,8 @@ TEST(Replay, RefusesDamagedData) {
   std::ofstream(fixture.path() / "data" / fixture.mep.instances[0].regions[0].before, std::ios::app) << "x";
   auto report = replay_warm(fixture);
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.error().message.find(fixture.mep.instances[0].regions[0].before), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find(fixture.mep.instances[0].regions[0].before), std::string::npos)
+      << report.error().message;
 }
 
 TEST(Replay, SurvivesEveryCutAndManyFlipsOfMepJson) {

@@ -21,7 +21,9 @@ struct Ends {
     EXPECT_TRUE(pair.ok());
     ours = std::move(pair->first), theirs = std::move(pair->second);
   }
-  void write_raw(std::string_view bytes) { ASSERT_EQ(write(theirs.fd(), bytes.data(), bytes.size()), ssize_t(bytes.size())); }
+  void write_raw(std::string_view bytes) {
+    ASSERT_EQ(write(theirs.fd(), bytes.data(), bytes.size()), ssize_t(bytes.size()));
+  }
 };
 
 TEST(Channel, CarriesLargeFramesWhole) {

@@ -50,12 +50,12 @@ void expect_refused(const Ended& ended, const std::string& call) {
 
 TEST(Jail, LetsOrdinaryWorkThrough) {
   EXPECT_TRUE(in_jail({}, [] {
-    std::vector<char> memory(32 << 20, 1);
-    int sum = 0;
-    std::thread worker([&] { sum = memory.back(); });
-    worker.join();
-    return sum == 1 ? 0 : 1;
-  }).returned(0));
+                std::vector<char> memory(32 << 20, 1);
+                int sum = 0;
+                std::thread worker([&] { sum = memory.back(); });
+                worker.join();
+                return sum == 1 ? 0 : 1;
+              }).returned(0));
 }
 
 TEST(Jail, RefusesTheNetwork) {
@@ -63,10 +63,11 @@ TEST(Jail, RefusesTheNetwork) {
 }
 
 TEST(Jail, RefusesToStartPrograms) {
-  expect_refused(in_jail({}, [] {
-                   char* argv[] = {const_cast<char*>("/bin/true"), nullptr};
-                   return execve("/bin/true", argv, nullptr);
-                 }),
+  expect_refused(in_jail({},
+                         [] {
+                           char* argv[] = {const_cast<char*>("/bin/true"), nullptr};
+                           return execve("/bin/true", argv, nullptr);
+                         }),
                  "execve");
 }
 
@@ -100,28 +101,27 @@ TEST(Jail, ShowsACompilerItsHeadersAndNothingElse) {
   spec.writable = folder->path() / "private";
   std::string secret = folder->path() / "secret", out = folder->path() / "private" / "out";
   EXPECT_TRUE(in_jail(spec, [&] {
-    if (open(header.c_str(), O_RDONLY) < 0) return 1;
-    if (open(secret.c_str(), O_RDONLY) >= 0) return 2;
-    if (open(header.c_str(), O_WRONLY) >= 0) return 3;
-    return open(out.c_str(), O_WRONLY | O_CREAT, 0600) < 0 ? 4 : 0;
-  }).returned(0));
+                if (open(header.c_str(), O_RDONLY) < 0) return 1;
+                if (open(secret.c_str(), O_RDONLY) >= 0) return 2;
+                if (open(header.c_str(), O_WRONLY) >= 0) return 3;
+                return open(out.c_str(), O_WRONLY | O_CREAT, 0600) < 0 ? 4 : 0;
+              }).returned(0));
 }
 
 TEST(Jail, LimitsMemory) {
   JailSpec spec;
   spec.extra_memory_bytes = 64 << 20;
   EXPECT_TRUE(in_jail(spec, [] {
-    void* large = mmap(nullptr, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return large == MAP_FAILED ? 0 : 1;
-  }).returned(0));
+                void* large = mmap(nullptr, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                return large == MAP_FAILED ? 0 : 1;
+              }).returned(0));
 }
 
 TEST(Jail, LimitsProcessorTime) {
   JailSpec spec;
   spec.cpu_seconds = 1;
   Ended ended = in_jail(spec, [] {
-    for (volatile unsigned i = 0;; i = i + 1) {
-    }
+    for (volatile unsigned i = 0;; i = i + 1) {}
     return 0;
   });
   EXPECT_TRUE(WIFSIGNALED(ended.status));

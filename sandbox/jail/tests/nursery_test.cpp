@@ -21,8 +21,7 @@ void obey(Channel& channel, WorkerCell& cell) {
     cell.set_stage(frame.body);
     if (frame.body == "crash") *reinterpret_cast<volatile int*>(8) = 0;
     if (frame.body == "loop")
-      for (volatile unsigned i = 0;; i = i + 1) {
-      }
+      for (volatile unsigned i = 0;; i = i + 1) {}
     if (frame.body == "garbage") {
       std::string noise(100, '\xff');
       (void)!write(channel.fd(), noise.data(), noise.size());

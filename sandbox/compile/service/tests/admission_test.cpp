@@ -24,7 +24,8 @@ class AdmissionTest : public testing::Test {
     return "#include <cuda_runtime.h>\n"
            "#pragma GCC diagnostic ignored \"-Wunused\"\n"
            "static int rounded(int n) { return (n + 31) / 32 * 32; }\n"
-           "#ifdef SOMETHING_ELSE\nint never = 1;\n#endif\n" + std::string(kKernel);
+           "#ifdef SOMETHING_ELSE\nint never = 1;\n#endif\n" +
+           std::string(kKernel);
   }
   static CompileReply compile(const std::string& extra, const std::string& kernel = kKernel) {
     return pool_->compile(extra + kernel, {});
@@ -46,13 +47,17 @@ class AdmissionTest : public testing::Test {
 CompilePool* AdmissionTest::pool_ = nullptr;
 
 TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
-  expect_admitted("struct Pair { float a, b; __device__ float sum() const { return a + b; } };\n"
-                  "template <int N> __device__ float power(float x) { float r = 1; for (int i = 0; i < N; ++i) r *= x; return r; }\n"
-                  "__device__ int counter; __constant__ float table[4]; constexpr int kSize = 4; const int kOther = kSize * 2;\n"
-                  "constexpr int twice(int n) { return 2 * n; }\n"
-                  "__host__ __device__ inline float both(float x) { return x; }\n",
-                  "__global__ void k(float* x) { __shared__ float s[twice(16)]; auto f = [&](float y) { return both(y) + power<3>(y); };\n"
-                  "  s[threadIdx.x % 32] = f(x[0]);\n#pragma unroll 4\n  for (int i = 0; i < 8; ++i) x[i] += Pair{s[i], 1}.sum(); }\n");
+  expect_admitted(
+      "struct Pair { float a, b; __device__ float sum() const { return a + b; } };\n"
+      "template <int N> __device__ float power(float x) { float r = 1; for (int i = 0; i < N; ++i) r *= x; return r; "
+      "}\n"
+      "__device__ int counter; __constant__ float table[4]; constexpr int kSize = 4; const int kOther = kSize * 2;\n"
+      "constexpr int twice(int n) { return 2 * n; }\n"
+      "__host__ __device__ inline float both(float x) { return x; }\n",
+      "__global__ void k(float* x) { __shared__ float s[twice(16)]; auto f = [&](float y) { return both(y) + "
+      "power<3>(y); };\n"
+      "  s[threadIdx.x % 32] = f(x[0]);\n#pragma unroll 4\n  for (int i = 0; i < 8; ++i) x[i] += Pair{s[i], 1}.sum(); "
+      "}\n");
 }
 
 TEST_F(AdmissionTest, AdmitsWhatTheSliceHoldsItself) { expect_admitted(own_source(), "// changed\n"); }

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kKernel =
     "__global__ void axpy(const float* x, float* y, int n, float a) {\n"
-    "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] += a * x[i] + 1.5f;\n}\n";
+    "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] += a * x[i] + "
+    "1.5f;\n}\n";
 
 std::unique_ptr<CompilePool> start(CompilePoolOptions options = {}) {
   options.few = true;
@@ -50,7 +51,8 @@ TEST(CompilePool, RecipesChangeTheImageAndDoNotLeakIntoTheNextCompile) {
   auto pool = start();
   Recipe odd;
   odd.unroll_threshold = 0, odd.inline_threshold = 0, odd.options = {"-unroll-runtime=false"}, odd.vectorize = false;
-  CompileReply plain = pool->compile(kKernel, {}), changed = pool->compile(kKernel, odd), again = pool->compile(kKernel, {});
+  CompileReply plain = pool->compile(kKernel, {}), changed = pool->compile(kKernel, odd),
+               again = pool->compile(kKernel, {});
   ASSERT_TRUE(plain.ok() && changed.ok() && again.ok()) << changed.detail;
   EXPECT_NE(plain.image, changed.image);
   EXPECT_EQ(plain.image, again.image);
@@ -75,7 +77,9 @@ TEST(CompilePool, BlamesTheCrashingPassAndGoesOn) {
   EXPECT_EQ(pool->replaced(), 1);
   EXPECT_TRUE(pool->compile(kKernel, {}).ok());
   // The guilty pipeline is not tried again, on no source.
-  EXPECT_NE(pool->compile(std::string(kKernel) + "\n", passes("function(sroa,trigger-crash-function)")).detail.find("remembered"), std::string::npos);
+  EXPECT_NE(pool->compile(std::string(kKernel) + "\n", passes("function(sroa,trigger-crash-function)"))
+                .detail.find("remembered"),
+            std::string::npos);
   EXPECT_EQ(pool->replaced(), 1);
 }
 
@@ -84,8 +88,10 @@ TEST(CompilePool, EndsACompileThatTakesTooLong) {
   options.time_limit = std::chrono::milliseconds(1500), options.workers = 1;
   options.frontend.flags = {"-fconstexpr-steps=2147483647"};
   auto pool = start(std::move(options));
-  std::string endless = "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n"
-                        "__device__ long x = f(62);\n" + std::string(kKernel);
+  std::string endless =
+      "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n"
+      "__device__ long x = f(62);\n" +
+      std::string(kKernel);
   CompileReply reply = pool->compile(endless, {});
   EXPECT_EQ(reply.outcome, Outcome::TimedOut) << reply.detail;
   EXPECT_NE(reply.detail.find("front end"), std::string::npos) << reply.detail;
@@ -95,8 +101,10 @@ TEST(CompilePool, SurvivesACompileThatEatsMemory) {
   CompilePoolOptions options;
   options.memory_bytes = 96 << 20;
   auto pool = start(std::move(options));
-  std::string hungry = "template <int N> struct T { typename T<N - 1>::type x[3]; typedef T type; };\n"
-                       "template <> struct T<0> { typedef int type; };\n__device__ T<40>::type big;\n" + std::string(kKernel);
+  std::string hungry =
+      "template <int N> struct T { typename T<N - 1>::type x[3]; typedef T type; };\n"
+      "template <> struct T<0> { typedef int type; };\n__device__ T<40>::type big;\n" +
+      std::string(kKernel);
   CompileReply reply = pool->compile(hungry, {});
   EXPECT_FALSE(reply.ok());
   EXPECT_TRUE(pool->compile(kKernel, {}).ok());
@@ -144,7 +152,8 @@ TEST(CompileMessage, SurvivesEveryTruncationAndFlip) {
   std::string whole = reply.encode();
   ASSERT_TRUE(CompileReply::decode(whole));
   EXPECT_EQ(CompileReply::decode(whole)->kernels[0].code_bytes, 7u);
-  for (size_t cut = 0; cut < whole.size(); ++cut) EXPECT_FALSE(CompileReply::decode(std::string_view(whole).substr(0, cut)));
+  for (size_t cut = 0; cut < whole.size(); ++cut)
+    EXPECT_FALSE(CompileReply::decode(std::string_view(whole).substr(0, cut)));
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
