@@ -1,7 +1,7 @@
 // kernelift extract KERNEL: one kernel of the scanned and recorded application as a MEP.
 #include "cli/verbs.h"
-#include "extractor/extract/extract.h"
 #include "core/model/mep.h"
+#include "extractor/extract/extract.h"
 #include "extractor/record/hot_list.h"
 #include "sandbox/compile/paths.h"
 
@@ -23,8 +23,10 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
     held_out += instance.held_out;
     for (auto& region : instance.regions) bytes += region.size;
   }
-  text += "\n  instances  " + std::to_string(mep.instances.size()) + (mep.inputs == "capture" ? " recorded" : " made up") +
-          (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " + size_text(bytes) + " of memory";
+  text += "\n  instances  " + std::to_string(mep.instances.size()) +
+          (mep.inputs == "capture" ? " recorded" : " made up") +
+          (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " +
+          size_text(bytes) + " of memory";
   std::string knobs;
   for (auto& knob : mep.knobs) knobs += (knobs.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
   if (!knobs.empty()) text += "\n  knobs      " + knobs;
@@ -41,7 +43,9 @@ Result<Exit> extract(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(auto folder, extract_mep(request));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   context.say(summary(mep, folder));
-  if (!mep.proven) context.note("warning: what is tuned here may differ from the application's kernel; see " + (folder / "README.md").string());
+  if (!mep.proven)
+    context.note("warning: what is tuned here may differ from the application's kernel; see " +
+                 (folder / "README.md").string());
   Json instances = Json::array();
   for (auto& instance : mep.instances)
     instances.push_back({{"id", instance.id},

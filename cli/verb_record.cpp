@@ -59,19 +59,25 @@ std::string instances_text(const RecordOutcome& outcome) {
 /// Why nothing was captured, once the application itself did well.
 Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program) {
   if (!outcome.runtime_seen)
-    return answer_is_no(program + " never used the CPU device's CUDA runtime, so there was nothing to record; build it with: "
+    return answer_is_no(program +
+                        " never used the CPU device's CUDA runtime, so there was nothing to record; build it with: "
                         "kernelift build --device cpu -- <its build command>, and run the program that this makes");
-  if (outcome.info.profile.empty()) return answer_is_no(program + " ended without launching a kernel; give it the arguments of a run that uses the GPU");
+  if (outcome.info.profile.empty())
+    return answer_is_no(program +
+                        " ended without launching a kernel; give it the arguments of a run that uses the GPU");
   std::string why;
   for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
   if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
-  if (config.skip > 0) return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " + std::to_string(config.skip) + " times");
+  if (config.skip > 0)
+    return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " +
+                        std::to_string(config.skip) + " times");
   return answer_is_no("no kernel matches --kernel '" + config.kernel + "'; the kernels of this run are listed above");
 }
 
 Result<Exit> record(const Context& context, const Options& options) {
   if (context.device != "auto" && context.device != "cpu")
-    return refused("recording on " + context.device + " is not supported; applications built by kernelift build --device cpu can be recorded");
+    return refused("recording on " + context.device +
+                   " is not supported; applications built by kernelift build --device cpu can be recorded");
   RecordRequest request;
   request.command = options.command;
   request.state = context.state_folder();
@@ -89,7 +95,9 @@ Result<Exit> record(const Context& context, const Options& options) {
     context.say((options.config.profile_only ? "Profile in " : "Capture in ") + outcome.folder.string() + " (" +
                 size_text(outcome.stored_bytes) + ")");
   if (outcome.interrupted)
-    return Error{outcome.folder.empty() ? "interrupted before anything was recorded" : "interrupted; what was recorded until then is kept", Exit::Interrupted};
+    return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
+                                        : "interrupted; what was recorded until then is kept",
+                 Exit::Interrupted};
   if (!outcome.application.ok()) {
     std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
                                               : "; what was recorded until then is kept";
@@ -100,12 +108,13 @@ Result<Exit> record(const Context& context, const Options& options) {
   for (auto& omission : outcome.info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   if (context.json)
     context.emit({{"folder", outcome.folder.string()},
-                {"run_seconds", outcome.application.seconds},
-                {"stored_bytes", outcome.stored_bytes},
-                {"kernels", hot_list_json(outcome.info.profile)},
-                {"instances", instances_json(outcome.instances)},
-                {"omissions", omissions},
-                {"notes", outcome.notes}});
+                  {"run_seconds", outcome.info.run_seconds},
+                  {"recorder_seconds", outcome.info.recorder_seconds},
+                  {"stored_bytes", outcome.stored_bytes},
+                  {"kernels", hot_list_json(outcome.info.profile)},
+                  {"instances", instances_json(outcome.instances)},
+                  {"omissions", omissions},
+                  {"notes", outcome.notes}});
   return Exit::Done;
 }
 

@@ -1,6 +1,6 @@
 // See mep_writer.h. The templates are plain text with @NAME@ marks; an unknown mark is our own mistake and asserts.
-// Generated names in main start with kl_ and the tables stand before the kernel's text, so that the application's macros
-// can neither break them nor be broken by them.
+// Generated names in main start with kl_ and the tables stand before the kernel's text, so that the application's
+// macros can neither break them nor be broken by them.
 #include "mep-templates/mep_writer.h"
 
 #include <cstdio>
@@ -52,7 +52,10 @@ std::string element_constant(const std::string& element) {
     case Kind::Double: return "kl_replay::kDouble";
     case Kind::Signed:
     case Kind::Unsigned:
-      return type.width == 8 ? "kl_replay::kInt64" : type.width == 4 ? "kl_replay::kInt32" : type.width == 2 ? "kl_replay::kInt16" : "kl_replay::kInt8";
+      return type.width == 8   ? "kl_replay::kInt64"
+             : type.width == 4 ? "kl_replay::kInt32"
+             : type.width == 2 ? "kl_replay::kInt16"
+                               : "kl_replay::kInt8";
     case Kind::Bool:
     case Kind::Bytes: return "kl_replay::kBytes";
   }
@@ -77,7 +80,8 @@ class Tables {
 
   Result<std::string> write() {
     std::string list;
-    for (size_t i = 0; i < mep_.instances.size(); ++i) KERNELIFT_TRY(instance(mep_.instances[i], std::to_string(i), list));
+    for (size_t i = 0; i < mep_.instances.size(); ++i)
+      KERNELIFT_TRY(instance(mep_.instances[i], std::to_string(i), list));
     return text_ + "static const kl_replay::Instance kl_instances[] = {\n" + list + "};\n";
   }
 
@@ -123,29 +127,32 @@ class Tables {
       char place[64];
       std::snprintf(place, sizeof place, "0x%llxull, %lluull", static_cast<unsigned long long>(region.address),
                     static_cast<unsigned long long>(region.size));
-      regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " + quoted(region_label(region)) +
-                 ", " + element_constant(region.element) + ", " + quoted(region.element) + "},";
+      regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
+                 quoted(region_label(region)) + ", " + element_constant(region.element) + ", " +
+                 quoted(region.element) + "},";
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
       KERNELIFT_ASSIGN(std::string before, data(variable.before));
       KERNELIFT_ASSIGN(std::string after, data(variable.after));
-      variables += "\n    {" + std::to_string(i) + ", " + std::to_string(variable.size) + "ull, " + before + ",\n     " + after +
-                   ", " + quoted(variable.spelling) + ", " + element_constant(variable.element) + ", " +
-                   quoted(variable.element) + ", " + (variable.constant ? "true" : "false") + "},";
+      variables += "\n    {" + std::to_string(i) + ", " + std::to_string(variable.size) + "ull, " + before +
+                   ",\n     " + after + ", " + quoted(variable.spelling) + ", " + element_constant(variable.element) +
+                   ", " + quoted(variable.element) + ", " + (variable.constant ? "true" : "false") + "},";
     }
     auto& g = instance.geometry;
     char head[256];
-    std::snprintf(head, sizeof head, "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s, %.9g, %.9g", g.grid.x, g.grid.y, g.grid.z, g.block.x,
-                  g.block.y, g.block.z, g.shared_bytes, g.cooperative ? "true" : "false", instance.held_out ? "true" : "false",
-                  instance.microseconds, instance.weight);
+    std::snprintf(head, sizeof head, "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s, %.9g, %.9g", g.grid.x, g.grid.y, g.grid.z,
+                  g.block.x, g.block.y, g.block.z, g.shared_bytes, g.cooperative ? "true" : "false",
+                  instance.held_out ? "true" : "false", instance.microseconds, instance.weight);
     auto counted = [](const std::string& name, size_t count) { return name + ", " + std::to_string(count); };
     std::string row = "    {" + quoted(instance.id) + ", " + head + ",\n     ";
     row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
-    row += counted(array("kl_replay::Parameter", "kl_parameters_" + number, parameters), instance.parameters.size()) + ", ";
+    row += counted(array("kl_replay::Parameter", "kl_parameters_" + number, parameters), instance.parameters.size()) +
+           ", ";
     row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), argument_slots(instance).size()) + ",\n     ";
     row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
-    row += counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + "},\n";
+    row +=
+        counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + "},\n";
     list += row;
     return done();
   }
@@ -168,8 +175,8 @@ std::string defines(const std::vector<std::string>& flags) {
     std::string name = word.substr(0, equals), plain = name.substr(0, name.find('('));
     if (undefine) text += "#undef " + name + "\n";
     else
-      text += "#ifndef " + plain + "\n#define " + name + " " + (equals == std::string::npos ? "1" : word.substr(equals + 1)) +
-              "\n#endif\n";
+      text += "#ifndef " + plain + "\n#define " + name + " " +
+              (equals == std::string::npos ? "1" : word.substr(equals + 1)) + "\n#endif\n";
   }
   return text.empty() ? "" : text + "\n";
 }
@@ -201,7 +208,8 @@ std::string build_flags(const Mep& mep, const LanguageWords& words) {
   if (standard != "17" && standard != "14" && standard != "11") flags += " -std=c++" + standard;
   bool fast = has(mep.compile_flags, "-ffast-math") || has(mep.compile_flags, "-fcuda-flush-denormals-to-zero");
   if (fast) flags += words.cmake == "HIP" ? " -ffast-math" : " -use_fast_math";
-  if (has(mep.compile_flags, "-ffp-contract=off")) flags += words.cmake == "HIP" ? " -ffp-contract=off" : " -fmad=false";
+  if (has(mep.compile_flags, "-ffp-contract=off"))
+    flags += words.cmake == "HIP" ? " -ffp-contract=off" : " -fmad=false";
   return flags;
 }
 
@@ -211,11 +219,13 @@ std::string readme_instances(const Mep& mep) {
     uint64_t bytes = 0;
     for (auto& region : instance.regions) bytes += region.size;
     char line[256];
-    std::snprintf(line, sizeof line, "- `%s`: `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
-                  instance.id.c_str(), instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes),
-                  instance.regions.size(), instance.microseconds,
-                  instance.held_out ? "held out: for verification only"
-                                    : ("stands for " + std::to_string(int(100 * instance.weight + 0.5)) + " % of the kernel's time").c_str());
+    std::snprintf(
+        line, sizeof line, "- `%s`: `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
+        instance.id.c_str(), instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes),
+        instance.regions.size(), instance.microseconds,
+        instance.held_out
+            ? "held out: for verification only"
+            : ("stands for " + std::to_string(int(100 * instance.weight + 0.5)) + " % of the kernel's time").c_str());
     text += line;
   }
   return text.empty() ? "None.\n" : text;
@@ -224,15 +234,19 @@ std::string readme_instances(const Mep& mep) {
 std::string readme_trust(const MepProgram& program) {
   const Mep& mep = program.mep;
   std::string text = "- Source: ";
-  text += mep.slice_mode == "slice" ? "a slice of the application's translation unit" : "the application's whole translation unit as one text";
-  text += mep.proven ? ", proven to compile to the same code as the original" : ", NOT proven to be the same as the original";
+  text += mep.slice_mode == "slice" ? "a slice of the application's translation unit"
+                                    : "the application's whole translation unit as one text";
+  text += mep.proven ? ", proven to compile to the same code as the original"
+                     : ", NOT proven to be the same as the original";
   text += mep.proof_note.empty() ? ".\n" : " (" + mep.proof_note + ").\n";
   text += mep.inputs == "capture"
               ? "- Inputs and answers: recorded from the running application on " + mep.captured_on + ".\n"
               : "- Inputs: SYNTHESISED from the parameters' types; the application never gave these to the kernel.\n";
   if (mep.captured_on == "cpu" && mep.inputs == "capture")
-    text += "- The answers come from Kernelift's CPU device, with its mathematics library and order of operations. A GPU may differ in "
-            "the last digits of floating-point results, and in any result that depends on the order of atomics.\n";
+    text +=
+        "- The answers come from Kernelift's CPU device, with its mathematics library and order of operations. A GPU "
+        "may differ in "
+        "the last digits of floating-point results, and in any result that depends on the order of atomics.\n";
   for (auto& limit : program.limits) text += "- " + limit + "\n";
   return text;
 }
@@ -269,7 +283,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   LanguageWords words = words_of(mep.language);
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
-  for (auto piece : {fs::path("common/replay_core.h"), fs::path(words.prefix) / "replay_device.h", fs::path("common/replay_run.h")}) {
+  for (auto piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
+                     fs::path(words.prefix) / "replay_device.h", fs::path("common/replay_memory.h"),
+                     fs::path("common/replay_run.h")}) {
     KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
     header += (header.empty() ? "" : "\n") + text;
   }
@@ -311,7 +327,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"ORIGIN", "Kernel `" + mep.kernel_key + "`, `" + program.origin + "`."},
       {"INSTANCES", readme_instances(mep)},
       {"TRUST", readme_trust(program)},
-      {"CLOSURE", program.closure.empty() ? "" : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},
+      {"CLOSURE", program.closure.empty()
+                      ? ""
+                      : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},
   };
   KERNELIFT_TRY(write_atomically(folder / kernel_file, program.kernel_text));
   KERNELIFT_TRY(write_atomically(folder / "kernelift_replay.h", header));

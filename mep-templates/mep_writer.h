@@ -1,6 +1,6 @@
 // Fills a MEP's folder with the program around its kernel: kernel.cu, main.cu, kernelift_replay.h, CMakeLists.txt,
-// README.md and mep.json. The data files are there already (Mep::store). What is written builds with nvcc or hipcc alone,
-// so it holds no reference to Kernelift, to its installation or to the application's tree.
+// README.md and mep.json. The data files are there already (Mep::store). What is written builds with nvcc or hipcc
+// alone, so it holds no reference to Kernelift, to its installation or to the application's tree.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,14 +12,15 @@ namespace kernelift {
 
 struct MepProgram {
   Mep mep;
-  std::string kernel_text;              ///< The slice.
-  std::string origin;                   ///< "src/smooth.cu:31", relative to the application's root.
-  std::string closure;                  ///< What was taken from where, one line each, for the README.
-  std::vector<std::string> limits;      ///< What this MEP cannot promise, one sentence each, for the README.
+  std::string kernel_text;          ///< The slice.
+  std::string origin;               ///< "src/smooth.cu:31", relative to the application's root.
+  std::string closure;              ///< What was taken from where, one line each, for the README.
+  std::vector<std::string> limits;  ///< What this MEP cannot promise, one sentence each, for the README.
 };
 
 /// `templates` is the installed mep-templates folder.
-Status write_mep_program(const MepProgram& program, const std::filesystem::path& templates, const std::filesystem::path& folder);
+Status write_mep_program(const MepProgram& program, const std::filesystem::path& templates,
+                         const std::filesystem::path& folder);
 
 /// Argument bytes that hold an address inside one of the instance's regions, as kernelift_replay.h wants them.
 struct ArgumentSlot {

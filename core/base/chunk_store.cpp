@@ -1,6 +1,6 @@
-// Writer and reader of chunk_store.h's file, side by side so that they cannot drift apart. Compression is zstd's fastest
-// level: a recorder holds up the user's application while it writes, and what deduplication leaves over (fields of
-// floats) gains little from higher ones. Chunks that zstd cannot shorten are kept raw.
+// Writer and reader of chunk_store.h's file, side by side so that they cannot drift apart. Compression is zstd's
+// fastest level: a recorder holds up the user's application while it writes, and what deduplication leaves over (fields
+// of floats) gains little from higher ones. Chunks that zstd cannot shorten are kept raw.
 #include "core/base/chunk_store.h"
 
 #include <fcntl.h>
@@ -122,8 +122,8 @@ Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
   if (s.known.contains(hash)) return hash;
   s.record.resize(sizeof(RecordHead) + ZSTD_compressBound(bytes.size()) + kAlignment);
   char* data = s.record.data() + sizeof(RecordHead);
-  size_t stored = ZSTD_compressCCtx(s.zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(), bytes.size(),
-                                    kCompressionLevel);
+  size_t stored =
+      ZSTD_compressCCtx(s.zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(), bytes.size(), kCompressionLevel);
   RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
   if (ZSTD_isError(stored) || stored >= bytes.size()) {
     head.encoding = kRaw;
@@ -210,7 +210,7 @@ Result<std::unique_ptr<ChunkReader>> ChunkReader::open(const fs::path& file) {
   state->file = file;
   state->fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (state->fd < 0) return file_error("read", file);
-  struct stat info {};
+  struct stat info{};
   if (fstat(state->fd, &info) != 0) return file_error("read", file);
   state->size = static_cast<uint64_t>(info.st_size);
   FileHead head{};
@@ -218,7 +218,8 @@ Result<std::unique_ptr<ChunkReader>> ChunkReader::open(const fs::path& file) {
     return environment_error(file.string() + " is truncated at offset " + std::to_string(state->size) +
                              ": not even its head is there; record again");
   if (std::memcmp(head.magic, kFileMagic, sizeof kFileMagic) != 0)
-    return environment_error(file.string() + " does not begin as a chunk file (offset 0); it is damaged or not Kernelift's");
+    return environment_error(file.string() +
+                             " does not begin as a chunk file (offset 0); it is damaged or not Kernelift's");
   if (head.oldest_reader > kChunkStoreVersion || head.version == 0)
     return environment_error(file.string() + " was written by a newer Kernelift (format version " +
                              std::to_string(head.version) + ", this one reads up to " +

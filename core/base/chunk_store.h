@@ -1,11 +1,14 @@
-// Content-addressed chunks in one append-only file (blobs.klb of a capture). Made for a writer that may be killed at any
-// moment inside someone else's process: every record carries its own checked head, so an index is rebuilt by walking the
-// file, and one damaged record never hides the ones behind it. There is deliberately no trailer to lose and no delete.
+// Content-addressed chunks in one append-only file (blobs.klb of a capture). Made for a writer that may be killed at
+// any moment inside someone else's process: every record carries its own checked head, so an index is rebuilt by
+// walking the file, and one damaged record never hides the ones behind it. There is deliberately no trailer to lose and
+// no delete.
 //
 //   file   "KLBLOBS1" u32 version u32 oldest_reader, then records, each at a multiple of 8
-//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data, padding
+//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data,
+//   padding
 //
-// `check` is the low word of the hash of the 32 bytes before it. The data is checked by its content hash when it is read.
+// `check` is the low word of the hash of the 32 bytes before it. The data is checked by its content hash when it is
+// read.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -28,7 +31,8 @@ class ChunkWriter {
   /// Fails if the file exists: an archive is never appended to by a second process.
   static Result<std::unique_ptr<ChunkWriter>> create(const std::filesystem::path& file);
   ~ChunkWriter();
-  /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is there. After an Error the file is as it was before.
+  /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is there. After an Error the file is as it was
+  /// before.
   Result<Hash> put(std::span<const std::byte> bytes);
   /// Returns when all chunks are on the disk.
   Status sync();

@@ -1,9 +1,10 @@
 // The capture archive: JSON of instances and manifest around a chunk store; see capture.h and docs/formats.md.
 //
-// Order of writing is what makes it survive a kill: an instance's chunks are synced before its line is appended, and the
-// line is synced before finish_instance() returns. So every whole line refers to chunks that are there, a torn last line
-// is an instance that never finished, and a missing manifest means only that the application did not end by itself.
-// Lines and manifest carry a hash of their own text, so that a flipped bit in an address is found and not replayed.
+// Order of writing is what makes it survive a kill: an instance's chunks are synced before its line is appended, and
+// the line is synced before finish_instance() returns. So every whole line refers to chunks that are there, a torn last
+// line is an instance that never finished, and a missing manifest means only that the application did not end by
+// itself. Lines and manifest carry a hash of their own text, so that a flipped bit in an address is found and not
+// replayed.
 #include "core/model/capture.h"
 
 #include <fcntl.h>
@@ -49,7 +50,8 @@ Image image_from_json(const Json& from) {
     if (!hash) malformed("a chunk's name is not 32 hex digits");
     image.chunks.push_back(*hash);
   }
-  if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes) malformed("an image's chunks do not fit its size");
+  if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+    malformed("an image's chunks do not fit its size");
   return image;
 }
 
@@ -73,10 +75,8 @@ Json instance_to_json(const CapturedInstance& instance) {
     regions.push_back(std::move(entry));
   }
   for (auto& variable : instance.variables) {
-    Json entry = {{"name", variable.name},
-                  {"key", variable.key},
-                  {"constant", variable.constant},
-                  {"address", variable.address}};
+    Json entry = {
+        {"name", variable.name}, {"key", variable.key}, {"constant", variable.constant}, {"address", variable.address}};
     images_to_json(entry, variable.before, variable.after);
     variables.push_back(std::move(entry));
   }
@@ -106,7 +106,8 @@ CapturedInstance instance_from_json(const Json& from) {
   instance.arguments = bytes_from_hex(from.at("arguments"));
   instance.parameters = parameters_from_json(from.at("parameters"));
   for (auto& parameter : instance.parameters)
-    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size()) malformed("a parameter lies outside the arguments");
+    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size())
+      malformed("a parameter lies outside the arguments");
   instance.microseconds = from.at("microseconds");
   instance.weight = from.at("weight");
   instance.held_out = from.at("held_out");
@@ -150,9 +151,9 @@ Json info_to_json(const CaptureInfo& info) {
   for (auto& omission : info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   for (auto& [id, share] : info.shares)
     weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out}};
-  return {{"device", info.device},         {"command", info.command}, {"folder", info.folder},
-          {"run_seconds", info.run_seconds}, {"complete", info.complete}, {"profile", profile},
-          {"omissions", omissions},        {"shares", weights},       {"superseded", info.superseded}};
+  return {{"device", info.device},           {"command", info.command},   {"folder", info.folder},
+          {"run_seconds", info.run_seconds}, {"recorder_seconds", info.recorder_seconds}, {"complete", info.complete}, {"profile", profile},
+          {"omissions", omissions},          {"shares", weights},         {"superseded", info.superseded}};
 }
 
 CaptureInfo info_from_json(const Json& from) {
@@ -161,6 +162,7 @@ CaptureInfo info_from_json(const Json& from) {
   info.command = from.at("command").get<std::vector<std::string>>();
   info.folder = from.at("folder");
   info.run_seconds = from.at("run_seconds");
+  info.recorder_seconds = from.value("recorder_seconds", 0.0);
   info.complete = from.at("complete");
   for (auto& entry : from.at("profile")) {
     KernelProfile kernel;
@@ -401,7 +403,8 @@ Result<Capture> Capture::open(const fs::path& folder) {
   if (fs::exists(folder / kManifest, code)) {
     // A newer manifest is refused like any newer file; a damaged one costs the profile, not the instances.
     auto status = state->read_manifest(folder / kManifest);
-    if (!status.ok() && status.error().message.find("newer Kernelift") != std::string::npos) return std::move(status).error();
+    if (!status.ok() && status.error().message.find("newer Kernelift") != std::string::npos)
+      return std::move(status).error();
     if (!status.ok()) state->damage.push_back(status.error().message), state->info = {};
   }
   std::erase_if(state->instances, [&](const CapturedInstance& instance) {

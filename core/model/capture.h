@@ -34,42 +34,42 @@ struct Image {
 
 enum class MemoryKind { Device, Managed, HostMapped, Variable };
 
-const char* name(MemoryKind);       ///< "device", "managed", "host-mapped", "variable": as artefacts spell it.
+const char* name(MemoryKind);  ///< "device", "managed", "host-mapped", "variable": as artefacts spell it.
 Result<MemoryKind> memory_kind_from_name(const std::string&);
 
 /// A piece of memory the kernel could reach, before and after the launch.
 struct CapturedRegion {
-  uint64_t address = 0;             ///< As the application saw it; replay maps it there again.
+  uint64_t address = 0;  ///< As the application saw it; replay maps it there again.
   MemoryKind kind = MemoryKind::Device;
-  Image before, after;              ///< Equal sizes. `after` shares every chunk that did not change.
-  std::string reached_from;         ///< "arg 2", "arg 0 +16", "0x…+8": why it was captured.
+  Image before, after;       ///< Equal sizes. `after` shares every chunk that did not change.
+  std::string reached_from;  ///< "arg 2", "arg 0 +16", "0x…+8": why it was captured.
 };
 
 /// A __device__, __constant__ or __managed__ variable of the kernel's module.
 struct CapturedVariable {
-  std::string name;                 ///< Mangled, as in the image.
-  std::string key;                  ///< canonical_key(name).
+  std::string name;  ///< Mangled, as in the image.
+  std::string key;   ///< canonical_key(name).
   bool constant = false;
   uint64_t address = 0;
   Image before, after;
 };
 
 struct Parameter {
-  uint32_t offset = 0, size = 0;    ///< Within the packed argument buffer.
+  uint32_t offset = 0, size = 0;  ///< Within the packed argument buffer.
 };
 
 struct CapturedInstance {
-  std::string id;                   ///< "3f2a-0007": unique in the capture.
-  std::string kernel;               ///< canonical_key of the kernel.
-  std::string mangled;              ///< As the device image spells it.
-  std::string unit;                 ///< Source file of its module, where known: tells equal keys of two files apart.
-  uint64_t launch_index = 0;        ///< N-th launch of this kernel, from 0.
+  std::string id;             ///< "3f2a-0007": unique in the capture.
+  std::string kernel;         ///< canonical_key of the kernel.
+  std::string mangled;        ///< As the device image spells it.
+  std::string unit;           ///< Source file of its module, where known: tells equal keys of two files apart.
+  uint64_t launch_index = 0;  ///< N-th launch of this kernel, from 0.
   Geometry geometry;
-  std::vector<std::byte> arguments; ///< Packed as the device sees them.
+  std::vector<std::byte> arguments;  ///< Packed as the device sees them.
   std::vector<Parameter> parameters;
-  double microseconds = 0;          ///< Its own duration in the application (median of its cluster).
-  double weight = 1;                ///< Share of the kernel's total time that its cluster stands for.
-  bool held_out = false;            ///< For verification only; never tuned on.
+  double microseconds = 0;  ///< Its own duration in the application (median of its cluster).
+  double weight = 1;        ///< Share of the kernel's total time that its cluster stands for.
+  bool held_out = false;    ///< For verification only; never tuned on.
   std::vector<CapturedRegion> regions;
   std::vector<CapturedVariable> variables;
 };
@@ -78,12 +78,18 @@ struct KernelProfile {
   std::string key, mangled;
   uint64_t count = 0;
   double total_us = 0, min_us = 0, median_us = 0, max_us = 0;
-  struct Shape { Geometry geometry; uint64_t count = 0; double total_us = 0; };
-  std::vector<Shape> shapes;        ///< By geometry, most time first.
+  struct Shape {
+    Geometry geometry;
+    uint64_t count = 0;
+    double total_us = 0;
+  };
+  std::vector<Shape> shapes;  ///< By geometry, most time first.
 };
 
 /// Something seen and not captured, by name.
-struct Omission { std::string what, why; };
+struct Omission {
+  std::string what, why;
+};
 
 /// What an instance turned out to stand for, known only when the run has ended.
 struct InstanceShare {
@@ -92,15 +98,17 @@ struct InstanceShare {
 };
 
 struct CaptureInfo {
-  std::string device;               ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
-  std::vector<std::string> command; ///< What was run.
-  std::string folder;               ///< Where.
-  double run_seconds = 0;
-  bool complete = false;            ///< false: the application was killed; finished instances are still good.
-  std::vector<KernelProfile> profile;   ///< Most total time first.
+  std::string device;                ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
+  std::vector<std::string> command;  ///< What was run.
+  std::string folder;                ///< Where.
+  double run_seconds = 0;           ///< Of the process, less recorder_seconds: what it would have taken unrecorded.
+  double recorder_seconds = 0;      ///< Spent on taking and storing images.
+  bool complete = false;               ///< false: the application was killed; finished instances are still good.
+  std::vector<KernelProfile> profile;  ///< Most total time first.
   std::vector<Omission> omissions;
   std::map<std::string, InstanceShare> shares;  ///< By instance id; Capture::open puts them into the instances.
-  std::vector<std::string> superseded;  ///< Ids of instances that made room for better ones; Capture::open leaves them out.
+  std::vector<std::string>
+      superseded;  ///< Ids of instances that made room for better ones; Capture::open leaves them out.
 };
 
 class CaptureWriter {
@@ -112,9 +120,10 @@ class CaptureWriter {
   Result<Image> store(std::span<const std::byte> bytes);
   /// Makes the instance and all its chunks durable.
   Status finish_instance(const CapturedInstance& instance);
-  /// Writes profile and omissions; call last. A forked child that must not touch its parent's files just drops the writer.
+  /// Writes profile and omissions; call last. A forked child that must not touch its parent's files just drops the
+  /// writer.
   Status finish(const CaptureInfo& info);
-  uint64_t stored_bytes() const;    ///< Size of blobs.klb so far.
+  uint64_t stored_bytes() const;  ///< Size of blobs.klb so far.
 
  private:
   struct State;
@@ -124,9 +133,9 @@ class CaptureWriter {
 
 class Capture {
  public:
-  /// Opens a capture folder, complete or not. Damage that hides everything is an Error that names file and offset; damage
-  /// to one instance's line leaves that instance out and says so, file and offset, in damage(). A damaged chunk is an
-  /// Error of the load() that needs it, and of no other.
+  /// Opens a capture folder, complete or not. Damage that hides everything is an Error that names file and offset;
+  /// damage to one instance's line leaves that instance out and says so, file and offset, in damage(). A damaged chunk
+  /// is an Error of the load() that needs it, and of no other.
   static Result<Capture> open(const std::filesystem::path& folder);
   const CaptureInfo& info() const;
   const std::vector<CapturedInstance>& instances() const;
@@ -140,7 +149,8 @@ class Capture {
   std::shared_ptr<const State> state_;
 };
 
-/// JSON of the pieces that captures and MEPs share. The readers throw nlohmann's exceptions: call them inside reading().
+/// JSON of the pieces that captures and MEPs share. The readers throw nlohmann's exceptions: call them inside
+/// reading().
 Json to_json(const Geometry&);
 Json to_json(const std::vector<Parameter>&);
 Geometry geometry_from_json(const Json&);

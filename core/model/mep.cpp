@@ -21,7 +21,11 @@ constexpr std::string_view kDataSuffix = ".bin";
 }
 
 Json to_json(const SourceRange& range) {
-  return {{"file", range.file}, {"begin", range.begin}, {"end", range.end}, {"line", range.line}, {"end_line", range.end_line}};
+  return {{"file", range.file},
+          {"begin", range.begin},
+          {"end", range.end},
+          {"line", range.line},
+          {"end_line", range.end_line}};
 }
 
 SourceRange range_from_json(const Json& from) {
@@ -61,18 +65,18 @@ LaunchSite site_from_json(const Json& from) {
 }
 
 Json to_json(const Knob& knob) {
-  return {{"name", knob.name},
-          {"value", knob.value},
-          {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro},
-          {"in_kernel", knob.in_kernel},
-          {"in_geometry", knob.in_geometry},
+  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
           {"kernels", knob.kernels}};
 }
 
 Knob knob_from_json(const Json& from) {
-  return {from.at("name"),      from.at("value"),       range_from_json(from.at("value_range")),
-          from.at("is_macro"),  from.at("in_kernel"),   from.at("in_geometry"),
+  return {from.at("name"),
+          from.at("value"),
+          range_from_json(from.at("value_range")),
+          from.at("is_macro"),
+          from.at("in_kernel"),
+          from.at("in_geometry"),
           from.at("kernels").get<std::vector<std::string>>()};
 }
 
@@ -198,7 +202,8 @@ Mep mep_from_json(const Json& from) {
   mep.kernel_mangled = kernel.at("mangled");
   mep.kernel_id = kernel.at("id");
   for (auto& entry : kernel.at("parameters"))
-    mep.parameters.push_back({entry.at("name"), entry.at("type"), entry.at("pointee"), entry.at("pointee_const"), entry.at("scalar")});
+    mep.parameters.push_back(
+        {entry.at("name"), entry.at("type"), entry.at("pointee"), entry.at("pointee_const"), entry.at("scalar")});
   const Json& slice = from.at("slice");
   mep.slice_mode = slice.at("mode");
   mep.proven = slice.at("proven");
@@ -242,9 +247,18 @@ Status Mep::write(const fs::path& folder) const {
   for (auto& knob : knobs) turnable.push_back(to_json(knob));
   for (auto& instance : instances) recorded.push_back(to_json(instance));
   value["language"] = language;
-  value["kernel"] = {{"key", kernel_key}, {"name", kernel_name}, {"mangled", kernel_mangled}, {"id", kernel_id}, {"parameters", scanned}};
-  value["slice"] = {{"mode", slice_mode}, {"proven", proven}, {"proof_note", proof_note}, {"unit", unit},
-                    {"compile_flags", compile_flags}, {"headers", headers}, {"origins", origins_to_json(origins)}};
+  value["kernel"] = {{"key", kernel_key},
+                     {"name", kernel_name},
+                     {"mangled", kernel_mangled},
+                     {"id", kernel_id},
+                     {"parameters", scanned}};
+  value["slice"] = {{"mode", slice_mode},
+                    {"proven", proven},
+                    {"proof_note", proof_note},
+                    {"unit", unit},
+                    {"compile_flags", compile_flags},
+                    {"headers", headers},
+                    {"origins", origins_to_json(origins)}};
   value["launches"] = sites;
   value["knobs"] = turnable;
   value["captured_on"] = captured_on;
@@ -257,7 +271,8 @@ Status Mep::write(const fs::path& folder) const {
 
 Result<std::vector<std::byte>> Mep::load(const fs::path& folder, const std::string& file) {
   fs::path path = folder / "data" / file;
-  auto hash = file.ends_with(kDataSuffix) ? Hash::from_hex(file.substr(0, file.size() - kDataSuffix.size())) : std::nullopt;
+  auto hash =
+      file.ends_with(kDataSuffix) ? Hash::from_hex(file.substr(0, file.size() - kDataSuffix.size())) : std::nullopt;
   if (!hash) return environment_error(path.string() + ": not the name of a data file");
   KERNELIFT_ASSIGN(auto bytes, read_bytes(path));
   if (hash_bytes(bytes) != *hash)

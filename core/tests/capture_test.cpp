@@ -1,5 +1,5 @@
-// The capture archive as its users need it: what was finished survives a kill, damage is found, named and contained, equal
-// bytes are stored once.
+// The capture archive as its users need it: what was finished survives a kill, damage is found, named and contained,
+// equal bytes are stored once.
 #include "core/model/capture.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,8 @@ std::vector<std::byte> random_bytes(size_t size, uint64_t seed) {
 
 /// As a disk would hand damage out: in place, with no fsync to slow a fuzz loop down.
 void overwrite(const std::filesystem::path& file, std::span<const std::byte> bytes) {
-  std::ofstream(file, std::ios::binary | std::ios::trunc).write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
+  std::ofstream(file, std::ios::binary | std::ios::trunc)
+      .write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
 }
 
 class CaptureTest : public ::testing::Test {
@@ -293,7 +294,9 @@ TEST_F(CaptureTest, NeverReturnsWrongBytesForADamagedCapture) {
     for (int round = 0; round < 300; ++round) {
       auto mutated = original;
       if (round % 3 == 0) mutated.resize(generator() % mutated.size());
-      else for (int flips = 1 + round % 4; flips > 0; --flips) mutated[generator() % mutated.size()] ^= std::byte(1u << generator() % 8);
+      else
+        for (int flips = 1 + round % 4; flips > 0; --flips)
+          mutated[generator() % mutated.size()] ^= std::byte(1u << generator() % 8);
       overwrite(folder_ / name, mutated);
       auto capture = Capture::open(folder_);
       if (!capture.ok()) {

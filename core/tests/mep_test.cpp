@@ -98,7 +98,8 @@ TEST_F(MepTest, SaysThatAFolderIsNoMepOrANewerOne) {
   auto read = Mep::read(scratch_.path());
   ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().message, HasSubstr("kernelift extract"));
-  ASSERT_TRUE(write_json(scratch_.path() / "mep.json", artefact("kernelift-mep", kMepVersion + 1, kMepVersion + 1)).ok());
+  ASSERT_TRUE(
+      write_json(scratch_.path() / "mep.json", artefact("kernelift-mep", kMepVersion + 1, kMepVersion + 1)).ok());
   read = Mep::read(scratch_.path());
   ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().message, HasSubstr("newer Kernelift"));
@@ -111,8 +112,11 @@ TEST_F(MepTest, SurvivesMutatedText) {
   for (int round = 0; round < 1000; ++round) {
     auto mutated = text;
     if (round % 4 == 0) mutated.resize(generator() % text.size());
-    else for (int flips = 1 + round % 3; flips > 0; --flips) mutated[generator() % mutated.size()] ^= char(1 << generator() % 7);
-    std::ofstream(scratch_.path() / "mep.json", std::ios::binary | std::ios::trunc) << mutated;  // No fsync: a thousand of them.
+    else
+      for (int flips = 1 + round % 3; flips > 0; --flips)
+        mutated[generator() % mutated.size()] ^= char(1 << generator() % 7);
+    std::ofstream(scratch_.path() / "mep.json", std::ios::binary | std::ios::trunc)
+        << mutated;  // No fsync: a thousand of them.
     auto read = Mep::read(scratch_.path());
     if (!read.ok()) EXPECT_THAT(read.error().message, HasSubstr("mep.json"));
   }

@@ -1,5 +1,6 @@
 // See captured_inputs.h. The one thing a MEP cannot reproduce is the address of a module variable: in a new image it is
-// another one. Where an argument holds such an address the kernel is refused by name; where memory seems to, the README says so.
+// another one. Where an argument holds such an address the kernel is refused by name; where memory seems to, the README
+// says so.
 #include "extractor/extract/captured_inputs.h"
 
 #include <algorithm>
@@ -72,19 +73,24 @@ Status check_arguments(const CapturedInstance& instance, const ScannedKernel& ke
 }
 
 /// Limits found by looking at one instance's arguments: pointers to memory that was not captured.
-void note_strange_pointers(const CapturedInstance& instance, const ScannedKernel& kernel, std::set<std::string>& limits) {
+void note_strange_pointers(const CapturedInstance& instance, const ScannedKernel& kernel,
+                           std::set<std::string>& limits) {
   for (size_t i = 0; i < kernel.parameters.size() && i < instance.parameters.size(); ++i) {
     auto& parameter = kernel.parameters[i];
     if (parameter.pointee.empty() || instance.parameters[i].size != kWord) continue;
     uint64_t value = word_at(instance.arguments, instance.parameters[i].offset);
     bool known = value == 0;
-    for (auto& region : instance.regions) known |= value >= region.address && value <= region.address + region.before.size;
-    if (!known) limits.insert("Argument " + parameter.name + " points to memory that was not the device's and was not captured; the kernel must not read it.");
+    for (auto& region : instance.regions)
+      known |= value >= region.address && value <= region.address + region.before.size;
+    if (!known)
+      limits.insert("Argument " + parameter.name +
+                    " points to memory that was not the device's and was not captured; the kernel must not read it.");
   }
 }
 
 /// Element types of all regions: from the parameters, and from there down through buffers of pointers.
-std::vector<std::string> element_types(const CapturedInstance& instance, const ScannedKernel& kernel, const ModuleFacts& facts) {
+std::vector<std::string> element_types(const CapturedInstance& instance, const ScannedKernel& kernel,
+                                       const ModuleFacts& facts) {
   std::vector<std::string> types(instance.regions.size());
   for (size_t i = 0; i < types.size(); ++i) {
     auto& region = instance.regions[i];
@@ -109,7 +115,8 @@ std::string spelling_of(std::string key) {
 
 class Taker {
  public:
-  Taker(const Capture& capture, const ScannedKernel& kernel, const ModuleFacts& facts, const std::filesystem::path& folder)
+  Taker(const Capture& capture, const ScannedKernel& kernel, const ModuleFacts& facts,
+        const std::filesystem::path& folder)
       : capture_(capture), kernel_(kernel), facts_(facts), folder_(folder) {}
 
   Result<MepInstance> take(const CapturedInstance& from) {
@@ -137,7 +144,9 @@ class Taker {
       taken.name = known->second.mangled, taken.key = variable.key, taken.spelling = spelling_of(variable.key);
       taken.element = known->second.element, taken.constant = variable.constant, taken.size = variable.before.size;
       if (taken.spelling.find('(') != std::string::npos) {
-        limits.insert("Variable " + variable.key + " is local to a function, so its recorded value cannot be set from outside; it starts with its initial value.");
+        limits.insert("Variable " + variable.key +
+                      " is local to a function, so its recorded value cannot be set from outside; it starts with its "
+                      "initial value.");
         continue;
       }
       KERNELIFT_TRY(store(variable.before, variable.after, taken.before, taken.after, nullptr, 0));
@@ -176,7 +185,8 @@ class Taker {
       if (!variable) continue;
       char place[64];
       std::snprintf(place, sizeof place, "0x%llx +%zu", static_cast<unsigned long long>(address), at);
-      limits.insert("Memory at " + std::string(place) + " seems to hold the address of module variable " + variable->key + ", which is another one in this program.");
+      limits.insert("Memory at " + std::string(place) + " seems to hold the address of module variable " +
+                    variable->key + ", which is another one in this program.");
       return;
     }
   }
@@ -212,7 +222,8 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
     if (instance.unit == kernel.tu) same_unit.push_back(&instance);
   }
   if (!same_unit.empty()) return same_unit;
-  bool other_units = std::any_of(same_key.begin(), same_key.end(), [](auto* one) { return one->unit.find('/') != std::string::npos; });
+  bool other_units =
+      std::any_of(same_key.begin(), same_key.end(), [](auto* one) { return one->unit.find('/') != std::string::npos; });
   // A module linked from several units has no file of its own; there the key must do.
   if (!same_key.empty() && !other_units) return same_key;
   std::string message = "the capture holds no launch of " + kernel.name;
@@ -225,7 +236,8 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
 }
 
 Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const CapturedInstance*>& instances,
-                              const ScannedKernel& kernel, const ModuleFacts& facts, const std::filesystem::path& folder) {
+                              const ScannedKernel& kernel, const ModuleFacts& facts,
+                              const std::filesystem::path& folder) {
   MepInputs inputs;
   Taker taker(capture, kernel, facts, folder);
   std::optional<Error> trouble;
@@ -242,7 +254,8 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
   }
   if (inputs.instances.empty()) return std::move(*trouble);
   // Without a finished manifest, or with the tuning instances damaged, nothing may be held out of everything.
-  bool any_tuned = std::any_of(inputs.instances.begin(), inputs.instances.end(), [](auto& one) { return !one.held_out; });
+  bool any_tuned =
+      std::any_of(inputs.instances.begin(), inputs.instances.end(), [](auto& one) { return !one.held_out; });
   if (!any_tuned) inputs.instances.front().held_out = false, inputs.instances.front().weight = 1;
   inputs.limits.insert(inputs.limits.end(), taker.limits.begin(), taker.limits.end());
   return inputs;

@@ -1,5 +1,6 @@
-// The captured launches of one kernel as a MEP holds them: images become plain data files, regions get the parameter that
-// reaches them and an element type, variables get the slice's names. What cannot be carried over is refused or named.
+// The captured launches of one kernel as a MEP holds them: images become plain data files, regions get the parameter
+// that reaches them and an element type, variables get the slice's names. What cannot be carried over is refused or
+// named.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -13,19 +14,20 @@ namespace kernelift {
 
 struct MepInputs {
   std::vector<MepInstance> instances;
-  std::vector<std::string> limits;   ///< Sentences for the README.
+  std::vector<std::string> limits;  ///< Sentences for the README.
 };
 
-/// The instances of `kernel`: equal key, and the kernel's own file where the recorder knew files. An Error, with what the
-/// capture does hold, if there are none.
+/// The instances of `kernel`: equal key, and the kernel's own file where the recorder knew files. An Error, with what
+/// the capture does hold, if there are none.
 Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScannedKernel& kernel);
 
 /// Writes data files under `folder`; one image at a time is in memory.
 Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const CapturedInstance*>& instances,
-                              const ScannedKernel& kernel, const ModuleFacts& facts, const std::filesystem::path& folder);
+                              const ScannedKernel& kernel, const ModuleFacts& facts,
+                              const std::filesystem::path& folder);
 
-/// Element type of what a pointer of canonical type `pointee` points to: "float" from "struct float4" or from a struct of
-/// floats, "pointer" from "float *", "byte" where it is unknown.
+/// Element type of what a pointer of canonical type `pointee` points to: "float" from "struct float4" or from a struct
+/// of floats, "pointer" from "float *", "byte" where it is unknown.
 std::string element_of(const std::string& pointee, const ModuleFacts& facts);
 
 }  // namespace kernelift

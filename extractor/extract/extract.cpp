@@ -1,5 +1,5 @@
-// See extract.h. The MEP is made in a folder beside its place and moved there when it is whole, so that a full disk or a
-// kill never leaves half a MEP under its name.
+// See extract.h. The MEP is made in a folder beside its place and moved there when it is whole, so that a full disk or
+// a kill never leaves half a MEP under its name.
 #include "extractor/extract/extract.h"
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace {
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
   auto found = index.find(word);
   if (found.empty())
-    return usage_error("no kernel is called '" + word + "'; kernelift scan lists the " + std::to_string(index.kernels.size()) + " there are");
+    return usage_error("no kernel is called '" + word + "'; kernelift scan lists the " +
+                       std::to_string(index.kernels.size()) + " there are");
   bool namesakes = std::all_of(found.begin(), found.end(), [&](auto* one) { return one->key == found.front()->key; });
   if (found.size() > 1 && namesakes && capture) {
     std::vector<const ScannedKernel*> captured;
     for (auto* kernel : found)
-      if (std::any_of(capture->instances().begin(), capture->instances().end(), [&](auto& instance) {
-            return instance.kernel == kernel->key && instance.unit == kernel->tu;
-          }))
+      if (std::any_of(capture->instances().begin(), capture->instances().end(),
+                      [&](auto& instance) { return instance.kernel == kernel->key && instance.unit == kernel->tu; }))
         captured.push_back(kernel);
     if (!captured.empty()) found = captured;
   }
@@ -40,7 +40,8 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   if (one_place) return found.front();
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + kernel->name + "  (" + kernel->definition.file + ":" + std::to_string(kernel->definition.line) + ")";
+    message += "\n  " + kernel->id + "  " + kernel->name + "  (" + kernel->definition.file + ":" +
+               std::to_string(kernel->definition.line) + ")";
   return usage_error(message);
 }
 
@@ -71,13 +72,14 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.compile_flags = slice.compile_flags;
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
   for (auto& site : index.launches)
-    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end()) mep.launches.push_back(site);
+    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end())
+      mep.launches.push_back(site);
   mep.knobs = slice.knobs;
   return mep;
 }
 
-/// The line that instantiates a template is for clang alone: g++, which nvcc runs, refuses one that names a kernel of an
-/// unnamed namespace from outside, and does not need it because main takes the kernel's address.
+/// The line that instantiates a template is for clang alone: g++, which nvcc runs, refuses one that names a kernel of
+/// an unnamed namespace from outside, and does not need it because main takes the kernel's address.
 void guard_instantiation(Slice& slice) {
   if (slice.instantiation.empty()) return;
   size_t at = slice.text.rfind(slice.instantiation);
@@ -105,7 +107,8 @@ Status take_place(const fs::path& fresh, const fs::path& place) {
 Status check_place(const fs::path& place) {
   std::error_code code;
   if (!fs::exists(place, code)) return done();
-  if (!fs::is_directory(place, code)) return usage_error(place.string() + " is a file; choose another place with --out");
+  if (!fs::is_directory(place, code))
+    return usage_error(place.string() + " is a file; choose another place with --out");
   if (!fs::is_empty(place, code) && !fs::exists(place / "mep.json", code))
     return usage_error(place.string() + " is not empty and not a MEP; choose another place with --out");
   return done();
@@ -116,7 +119,8 @@ Status check_place(const fs::path& place) {
 Result<fs::path> extract_mep(const ExtractOptions& options) {
   std::error_code code;
   if (!fs::exists(options.state / "scan.json", code))
-    return usage_error("nothing has been scanned yet (no " + (options.state / "scan.json").string() + "); run kernelift scan first");
+    return usage_error("nothing has been scanned yet (no " + (options.state / "scan.json").string() +
+                       "); run kernelift scan first");
   KERNELIFT_ASSIGN(ScanIndex index, ScanIndex::read(options.state / "scan.json"));
   std::optional<Capture> capture;
   if (!options.synthesise) {
@@ -127,7 +131,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   if (capture) {
     KERNELIFT_ASSIGN(recorded, instances_of(*capture, *kernel));
   }
-  fs::path place = fs::absolute(options.out.empty() ? options.state / "mep" / folder_name(*kernel) : options.out).lexically_normal();
+  fs::path place =
+      fs::absolute(options.out.empty() ? options.state / "mep" / folder_name(*kernel) : options.out).lexically_normal();
   if (place.filename().empty()) place = place.parent_path();
   KERNELIFT_TRY(check_place(place));
 
@@ -142,7 +147,9 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   fs::path fresh = place.string() + ".new";
   fs::remove_all(fresh, code);
   fs::create_directories(fresh / "data", code);
-  if (code) return environment_error("cannot create " + fresh.string() + ": " + code.message() + "; choose another place with --out");
+  if (code)
+    return environment_error("cannot create " + fresh.string() + ": " + code.message() +
+                             "; choose another place with --out");
   auto written = [&]() -> Status {
     MepProgram program;
     program.mep = describe(index, *kernel, slice);

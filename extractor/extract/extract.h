@@ -8,11 +8,11 @@
 namespace kernelift {
 
 struct ExtractOptions {
-  std::string kernel;                 ///< As the user names it: id, key, or (partial) qualified name.
-  std::filesystem::path state;        ///< Holds scan.json and capture/.
-  std::filesystem::path templates;    ///< The installed mep-templates.
-  std::filesystem::path out;          ///< The MEP's folder; empty: state/mep/NAME-ID.
-  bool synthesise = false;            ///< Inputs from types instead of from the capture.
+  std::string kernel;               ///< As the user names it: id, key, or (partial) qualified name.
+  std::filesystem::path state;      ///< Holds scan.json and capture/.
+  std::filesystem::path templates;  ///< The installed mep-templates.
+  std::filesystem::path out;        ///< The MEP's folder; empty: state/mep/NAME-ID.
+  bool synthesise = false;          ///< Inputs from types instead of from the capture.
 };
 
 /// The MEP's folder. An earlier MEP there is replaced as a whole, any other folder is not touched.

@@ -1,6 +1,6 @@
-// What only the compiled slice can tell: which module variables the kernel's text really has (a capture lists those of the
-// whole module), and what the elements of variables and structs are. Unoptimised IR of the slice answers both exactly,
-// where matching words in the text would guess.
+// What only the compiled slice can tell: which module variables the kernel's text really has (a capture lists those of
+// the whole module), and what the elements of variables and structs are. Unoptimised IR of the slice answers both
+// exactly, where matching words in the text would guess.
 #pragma once
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ struct ModuleFacts {
     std::string mangled;           ///< As clang spells it in the slice.
     std::string element = "byte";  ///< Scalar type if all of the variable is made of one.
   };
-  std::map<std::string, Variable> variables;      ///< By canonical key.
-  std::map<std::string, std::string> structs;     ///< "app::Cell" -> its scalar type if it is made of one.
+  std::map<std::string, Variable> variables;   ///< By canonical key.
+  std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one.
 };
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);

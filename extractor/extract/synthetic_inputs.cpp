@@ -1,4 +1,5 @@
-// See synthetic_inputs.h. Parameters are laid out by the C rules that device and host share: each at a multiple of its size.
+// See synthetic_inputs.h. Parameters are laid out by the C rules that device and host share: each at a multiple of its
+// size.
 #include "extractor/extract/synthetic_inputs.h"
 
 #include <algorithm>
@@ -10,9 +11,10 @@
 namespace kernelift {
 namespace {
 
-constexpr int64_t kOneSize = 1 << 16;           ///< What a lone integer parameter becomes.
-constexpr int64_t kOneOfSeveral = 64;           ///< What each of several becomes: products of three stay small.
-constexpr uint64_t kFirstAddress = 0x200800000000;  ///< Where no application's memory is on the CPU device; any would do.
+constexpr int64_t kOneSize = 1 << 16;  ///< What a lone integer parameter becomes.
+constexpr int64_t kOneOfSeveral = 64;  ///< What each of several becomes: products of three stay small.
+constexpr uint64_t kFirstAddress =
+    0x200800000000;  ///< Where no application's memory is on the CPU device; any would do.
 constexpr uint64_t kRegionSpacing = 64 << 20;
 constexpr uint32_t kDefaultBlock = 128;
 
@@ -51,8 +53,9 @@ uint32_t axis(const std::string& text, const Bindings& knobs, int64_t size, uint
 
 }  // namespace
 
-Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches, const std::vector<Knob>& knobs,
-                              const ModuleFacts& facts, const std::filesystem::path& folder) {
+Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches,
+                              const std::vector<Knob>& knobs, const ModuleFacts& facts,
+                              const std::filesystem::path& folder) {
   MepInputs inputs;
   MepInstance instance;
   instance.id = "synthetic";
@@ -65,16 +68,20 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
   LaunchSite site = launches.empty() ? LaunchSite{} : launches.front();
   constexpr int64_t kMostThreads = 1024, kMostBlocks = 1 << 20;
   auto& g = instance.geometry;
-  g.block = {axis(site.block[0], bound, kDefaultBlock, kDefaultBlock, kMostThreads), axis(site.block[1], bound, 1, 1, kMostThreads), axis(site.block[2], bound, 1, 1, kMostThreads)};
-  if (kernel.max_threads > 0 && g.block.count() > uint64_t(kernel.max_threads)) g.block = {uint32_t(kernel.max_threads), 1, 1};
+  g.block = {axis(site.block[0], bound, kDefaultBlock, kDefaultBlock, kMostThreads),
+             axis(site.block[1], bound, 1, 1, kMostThreads), axis(site.block[2], bound, 1, 1, kMostThreads)};
+  if (kernel.max_threads > 0 && g.block.count() > uint64_t(kernel.max_threads))
+    g.block = {uint32_t(kernel.max_threads), 1, 1};
   if (g.block.count() > kMostThreads) g.block = {kDefaultBlock, 1, 1};
   uint32_t blocks = uint32_t((size + g.block.x - 1) / g.block.x);
-  g.grid = {axis(site.grid[0], bound, size, blocks, kMostBlocks), axis(site.grid[1], bound, size, 1, kMostBlocks), axis(site.grid[2], bound, size, 1, kMostBlocks)};
+  g.grid = {axis(site.grid[0], bound, size, blocks, kMostBlocks), axis(site.grid[1], bound, size, 1, kMostBlocks),
+            axis(site.grid[2], bound, size, 1, kMostBlocks)};
   if (g.grid.count() > uint64_t(kMostBlocks)) g.grid = {blocks, 1, 1};
   g.shared_bytes = site.shared.empty() ? 0 : axis(site.shared, bound, size, 0, 48 << 10);
 
   uint64_t elements = g.threads();
-  for (int64_t product = size, i = 0; i < std::min<int64_t>(integers, 3); ++i, product *= size) elements = std::max<uint64_t>(elements, product);
+  for (int64_t product = size, i = 0; i < std::min<int64_t>(integers, 3); ++i, product *= size)
+    elements = std::max<uint64_t>(elements, product);
   elements *= 2;  // A halo, a bin past the end.
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     auto& parameter = kernel.parameters[i];
@@ -82,13 +89,14 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
     if (!parameter.pointee.empty()) {
       std::string element = element_of(parameter.pointee, facts);
       if (element == "pointer" || (element == "byte" && parameter.pointee.starts_with("struct ")))
-        return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " points to " + parameter.pointee +
-                       "; record a run of the application instead");
+        return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " points to " +
+                       parameter.pointee + "; record a run of the application instead");
       auto type = ElementType::parse(element);
       // Vector types are runs of scalars: four cover the widest.
       auto bytes = plausible(type, elements * (element == parameter.pointee ? 1 : 4), size, i + 1);
       uint64_t address = kFirstAddress + i * kRegionSpacing;
-      if (bytes.size() > kRegionSpacing) return refused("inputs of " + kernel.name + " cannot be made up: they would take more than 64 MiB each");
+      if (bytes.size() > kRegionSpacing)
+        return refused("inputs of " + kernel.name + " cannot be made up: they would take more than 64 MiB each");
       MepRegion region{address, bytes.size(), MemoryKind::Device, "", "", "arg " + std::to_string(i), int(i), element};
       KERNELIFT_ASSIGN(region.before, Mep::store(folder, bytes));
       instance.regions.push_back(std::move(region));
@@ -101,15 +109,16 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
       if (type.is_float()) value = plausible(type, 1, 1, i + 1);
       else std::memcpy(value.data(), &integer, type.width);
     } else {
-      return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " is a " + parameter.type +
-                     "; record a run of the application instead");
+      return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " is a " +
+                     parameter.type + "; record a run of the application instead");
     }
     while (instance.arguments.size() % value.size()) instance.arguments.push_back(std::byte{0});
     instance.parameters.push_back({uint32_t(instance.arguments.size()), uint32_t(value.size())});
     instance.arguments.insert(instance.arguments.end(), value.begin(), value.end());
   }
-  inputs.limits.push_back("Sizes, geometry and memory are made up: integers are " + std::to_string(size) + ", buffers have " +
-                          std::to_string(elements) + " elements. Timings say nothing about the application.");
+  inputs.limits.push_back("Sizes, geometry and memory are made up: integers are " + std::to_string(size) +
+                          ", buffers have " + std::to_string(elements) +
+                          " elements. Timings say nothing about the application.");
   inputs.instances.push_back(std::move(instance));
   return inputs;
 }

@@ -1,6 +1,7 @@
-// Inputs made up from a kernel's parameters, for when no run can be recorded: enough to compile, run and read a MEP, and
-// labelled as what it is. Pointers get buffers of plausible numbers, large enough for every index that the made-up sizes
-// can form; integers get one common size; expected results are not known, so nothing can be verified against them.
+// Inputs made up from a kernel's parameters, for when no run can be recorded: enough to compile, run and read a MEP,
+// and labelled as what it is. Pointers get buffers of plausible numbers, large enough for every index that the made-up
+// sizes can form; integers get one common size; expected results are not known, so nothing can be verified against
+// them.
 #pragma once
 #include <filesystem>
 
@@ -9,8 +10,10 @@
 
 namespace kernelift {
 
-/// Refused for parameters whose meaning cannot be made up: structs, and pointers to pointers or to structs that hold them.
+/// Refused for parameters whose meaning cannot be made up: structs, and pointers to pointers or to structs that hold
+/// them.
 Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches,
-                              const std::vector<Knob>& knobs, const ModuleFacts& facts, const std::filesystem::path& folder);
+                              const std::vector<Knob>& knobs, const ModuleFacts& facts,
+                              const std::filesystem::path& folder);
 
 }  // namespace kernelift

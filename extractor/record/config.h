@@ -1,5 +1,5 @@
-// What the recorder is asked to do. The verb cannot call into the user's process, so it says it by environment variables;
-// writer and reader of them are side by side here.
+// What the recorder is asked to do. The verb cannot call into the user's process, so it says it by environment
+// variables; writer and reader of them are side by side here.
 //
 //   KERNELIFT_RECORDER             path of libkernelift_record.so; the runtime loads it when this is set
 //   KERNELIFT_RECORD_FOLDER        where each process writes a folder process-<pid>; without it nothing is recorded

@@ -36,7 +36,8 @@ std::string size_text(uint64_t bytes) {
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   double total = total_of(profile);
   char line[160];
-  std::snprintf(line, sizeof line, "%7s %10s %9s %10s %10s %10s  %s\n", "Share", "Total", "Calls", "Median", "Min", "Max", "Kernel");
+  std::snprintf(line, sizeof line, "%7s %10s %9s %10s %10s %10s  %s\n", "Share", "Total", "Calls", "Median", "Min",
+                "Max", "Kernel");
   std::string text = line;
   for (size_t i = 0; i < profile.size() && i < most; ++i) {
     auto& kernel = profile[i];
@@ -49,8 +50,8 @@ std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   if (profile.size() > most) {
     double rest = 0;
     for (size_t i = most; i < profile.size(); ++i) rest += profile[i].total_us;
-    std::snprintf(line, sizeof line, "%6.1f%% %10s  in %zu more kernels\n", 100 * rest / total, duration_text(rest).c_str(),
-                  profile.size() - most);
+    std::snprintf(line, sizeof line, "%6.1f%% %10s  in %zu more kernels\n", 100 * rest / total,
+                  duration_text(rest).c_str(), profile.size() - most);
     text += line;
   }
   return text;

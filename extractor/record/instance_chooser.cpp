@@ -7,11 +7,11 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kSpread = 8;            ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
-constexpr size_t kMostClusters = 256;      ///< Further geometries join no cluster; their time still counts.
-constexpr size_t kMostScalars = 64;        ///< Distinct scalar arguments told apart per geometry (a time step is endless).
-constexpr double kMuchOfTheTime = 0.25;    ///< Share of a kernel's time that earns a duration class an instance.
-constexpr double kClearlyMore = 2;         ///< A geometry without an instance must take this much more to displace one.
+constexpr uint64_t kSpread = 8;        ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
+constexpr size_t kMostClusters = 256;  ///< Further geometries join no cluster; their time still counts.
+constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
+constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
+constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
 constexpr uint64_t kEndlessScalars = ~uint64_t(0);
 
 /// Durations within a factor of two are one class.
@@ -68,7 +68,8 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   bool first = instances_of(traits.geometry).empty();
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
-  bool due = (first && (free_slot || power_of_spread(ordinal))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
+  bool due =
+      (first && (free_slot || power_of_spread(ordinal))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
   return due && (free_slot || victim_for(traits.geometry).has_value());
 }
 
@@ -97,7 +98,8 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool
     cluster.by_duration[duration] += microseconds;
     if (was_captured) instances_.back().duration = duration;
     auto own = instances_of(traits.geometry);
-    bool alike = std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
+    bool alike =
+        std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
     if (!own.empty() && !alike && cluster.by_duration[duration] > kMuchOfTheTime * total_us_) cluster.unlike_any = true;
   }
   Group group{traits.geometry, scalars, duration};
@@ -109,7 +111,8 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool
 double InstanceChooser::time_near(const Instance& instance) const {
   double time = 0;
   for (auto& [group, durations] : groups_)
-    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += durations.total();
+    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars)
+      time += durations.total();
   return time;
 }
 
@@ -145,7 +148,9 @@ std::map<std::string, InstanceShare> InstanceChooser::shares() const {
   auto likeness = [&](const Instance& instance, const Group& group) {
     double score = 0;
     if (instance.traits.geometry == group.geometry) score += 4;
-    else score -= std::abs(std::ilogb(double(instance.traits.geometry.threads()) / double(group.geometry.threads()))) / 64.0;
+    else
+      score -=
+          std::abs(std::ilogb(double(instance.traits.geometry.threads()) / double(group.geometry.threads()))) / 64.0;
     if (instance.traits.scalars == group.scalars) score += 2;
     return score - std::min(1.0, std::abs(instance.duration - group.duration) / 8.0);
   };

@@ -3,8 +3,8 @@
 // made before a launch runs and with no second run, so it is an online clustering over numbers only (no memory, no
 // clock): the first launch of each geometry, then launches 1, 8, 64, 512… of it, then launches of a duration class that
 // takes much of the time and has no instance yet. When all slots are taken, an early instance of a crowded geometry
-// makes room, and the number of captures in all stays bounded. Weights are known at the end: every launch's time goes to
-// the nearest tuning instance.
+// makes room, and the number of captures in all stays bounded. Weights are known at the end: every launch's time goes
+// to the nearest tuning instance.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,5 @@
-// See profile.h. The median comes from a reservoir sample (Vitter's R with an xorshift generator): one branch per launch.
+// See profile.h. The median comes from a reservoir sample (Vitter's R with an xorshift generator): one branch per
+// launch.
 #include "extractor/record/profile.h"
 
 #include <algorithm>
@@ -72,14 +73,14 @@ std::vector<KernelProfile> merge_profiles(std::vector<KernelProfile> profiles) {
     into.min_us = std::min(into.min_us, profile.min_us);
     into.max_us = std::max(into.max_us, profile.max_us);
     for (auto& shape : profile.shapes) {
-      auto same = std::find_if(into.shapes.begin(), into.shapes.end(), [&](auto& s) { return s.geometry == shape.geometry; });
+      auto same =
+          std::find_if(into.shapes.begin(), into.shapes.end(), [&](auto& s) { return s.geometry == shape.geometry; });
       if (same == into.shapes.end()) into.shapes.push_back(shape);
       else same->count += shape.count, same->total_us += shape.total_us;
     }
   }
-  std::sort(merged.begin(), merged.end(), [](auto& a, auto& b) {
-    return a.total_us != b.total_us ? a.total_us > b.total_us : a.key < b.key;
-  });
+  std::sort(merged.begin(), merged.end(),
+            [](auto& a, auto& b) { return a.total_us != b.total_us ? a.total_us > b.total_us : a.key < b.key; });
   return merged;
 }
 

@@ -1,5 +1,5 @@
-// See reach.h. The walk is breadth first and visits an allocation once, so it ends however memory is linked; its cost is
-// one pass over the bytes that are captured anyway.
+// See reach.h. The walk is breadth first and visits an allocation once, so it ends however memory is linked; its cost
+// is one pass over the bytes that are captured anyway.
 #include "extractor/record/reach.h"
 
 #include <algorithm>

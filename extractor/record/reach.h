@@ -1,8 +1,8 @@
 // What memory a kernel can get at: every live allocation that an address in its arguments or in its module's variables
 // points into, and from there every allocation that an address in that memory points into, and so on. Types are not
 // known here, so any eight bytes whose value lies in a live allocation count as an address: at multiples of eight in
-// memory, at every offset in the arguments (packed structs). That can only capture too much, never too little, unless an
-// application hides addresses (compressed or tagged pointers), which replay on closed memory would show.
+// memory, at every offset in the arguments (packed structs). That can only capture too much, never too little, unless
+// an application hides addresses (compressed or tagged pointers), which replay on closed memory would show.
 #pragma once
 #include <cstddef>
 #include <cstdint>

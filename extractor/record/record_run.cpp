@@ -23,13 +23,13 @@ struct ProcessRecording {
 
 volatile std::sig_atomic_t interrupts = 0;
 
-/// While the application runs, Ctrl-C is for it; we stay to keep what it recorded. A handler, not SIG_IGN: the application
-/// would inherit that.
+/// While the application runs, Ctrl-C is for it; we stay to keep what it recorded. A handler, not SIG_IGN: the
+/// application would inherit that.
 class OutliveInterrupt {
  public:
   OutliveInterrupt() {
     interrupts = 0;
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_handler = [](int) { interrupts = interrupts + 1; };
     ours.sa_flags = SA_RESTART;
     sigaction(SIGINT, &ours, &before_);
@@ -38,7 +38,7 @@ class OutliveInterrupt {
   bool seen() const { return interrupts > 0; }
 
  private:
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 double kernel_time(const CaptureInfo& info) {
@@ -112,7 +112,9 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   fs::path fresh = state / "capture.new";
   fs::remove_all(fresh, code);
   fs::create_directories(fresh, code);
-  if (code) return environment_error("cannot create " + fresh.string() + ": " + code.message() + "; choose a writable place with --state DIR");
+  if (code)
+    return environment_error("cannot create " + fresh.string() + ": " + code.message() +
+                             "; choose a writable place with --state DIR");
 
   RecordConfig config = request.config;
   config.folder = fresh.string();

@@ -1,5 +1,5 @@
-// One recorded run of an application, from outside: starts it with the recorder in its environment, waits, finds what its
-// processes left behind and puts the recording in its place. An earlier capture is replaced only by one that holds
+// One recorded run of an application, from outside: starts it with the recorder in its environment, waits, finds what
+// its processes left behind and puts the recording in its place. An earlier capture is replaced only by one that holds
 // something, by renames, and is kept beside it as capture.old.
 #pragma once
 #include <filesystem>
@@ -13,11 +13,11 @@
 namespace kernelift {
 
 struct RecordRequest {
-  std::vector<std::string> command;   ///< The application and its arguments; never a shell.
-  std::filesystem::path state;        ///< The state folder; made if need be.
-  std::filesystem::path library;      ///< libkernelift_record.so
-  RecordConfig config;                ///< All but `folder`.
-  bool application_to_stderr = false; ///< The application's stdout is printed on ours stderr (for --json).
+  std::vector<std::string> command;    ///< The application and its arguments; never a shell.
+  std::filesystem::path state;         ///< The state folder; made if need be.
+  std::filesystem::path library;       ///< libkernelift_record.so
+  RecordConfig config;                 ///< All but `folder`.
+  bool application_to_stderr = false;  ///< The application's stdout is printed on ours stderr (for --json).
 };
 
 struct RecordOutcome {

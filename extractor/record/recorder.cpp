@@ -3,14 +3,15 @@
 // the recorder never holds a copy of a buffer.
 #include "extractor/record/recorder.h"
 
-#include <csignal>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "core/model/kernel_key.h"
 #include "core/toolchain/fat_blob.h"
@@ -20,9 +21,9 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kCheckEvery = 1024;                        ///< Launches between two looks at the clock.
-constexpr auto kManifestEvery = std::chrono::seconds(5);      ///< So a killed run keeps its profile to within this.
-constexpr uint64_t kDiskReserve = uint64_t(256) << 20;        ///< Bytes of disk that a capture never takes.
+constexpr uint64_t kCheckEvery = 1024;                    ///< Launches between two looks at the clock.
+constexpr auto kManifestEvery = std::chrono::seconds(5);  ///< So a killed run keeps its profile to within this.
+constexpr uint64_t kDiskReserve = uint64_t(256) << 20;    ///< Bytes of disk that a capture never takes.
 constexpr size_t kMostOmissions = 200;
 
 /// A write past RLIMIT_FSIZE must come back as an error here, not as a signal that ends the application. (On Linux
@@ -37,8 +38,7 @@ class NoFileSizeSignal {
   ~NoFileSizeSignal() {
     if (!blocked_ || sigismember(&before_, SIGXFSZ)) return;
     timespec now{};
-    while (sigtimedwait(&signals_, nullptr, &now) > 0) {
-    }
+    while (sigtimedwait(&signals_, nullptr, &now) > 0) {}
     sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
 
@@ -57,6 +57,34 @@ std::vector<std::string> own_command() {
   }
   return words;
 }
+
+/// Since this process was started, by the kernel's own clock (10 ms fine): a profile's shares are of the whole run.
+double seconds_since_process_start() {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  constexpr int kFieldsToStart = 19;  // proc(5): state is the first after the name, starttime the twentieth.
+  for (int i = 0; i < kFieldsToStart; ++i) fields >> skipped;
+  double start_ticks = 0;
+  fields >> start_ticks;
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9 - start_ticks / double(sysconf(_SC_CLK_TCK));
+}
+
+/// Adds the time it lives to a sum.
+class OwnTime {
+ public:
+  explicit OwnTime(double& sum) : sum_(sum) {}
+  ~OwnTime() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+
+ private:
+  double& sum_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
 
 Geometry geometry_of(const kl_record_launch& launch) {
   return {{launch.grid.x, launch.grid.y, launch.grid.z},
@@ -124,10 +152,16 @@ Recorder::Kernel& Recorder::kernel_of(const kl_record_launch& launch) {
   if (launch.kernel == last_) return *last_kernel_;
   auto& slot = kernels_[launch.kernel];
   if (!slot) {
-    slot.reset(new Kernel{canonical_key(launch.kernel->name), launch.kernel->name, unit_of(launch), false, {},
-                          InstanceChooser(config_.instances, config_.skip), {}});
-    slot->wanted = !config_.profile_only && config_.instances > 0 &&
-                   (!pattern_ || std::regex_search(slot->key, *pattern_) || std::regex_search(slot->mangled, *pattern_));
+    slot.reset(new Kernel{canonical_key(launch.kernel->name),
+                          launch.kernel->name,
+                          unit_of(launch),
+                          false,
+                          {},
+                          InstanceChooser(config_.instances, config_.skip),
+                          {}});
+    slot->wanted =
+        !config_.profile_only && config_.instances > 0 &&
+        (!pattern_ || std::regex_search(slot->key, *pattern_) || std::regex_search(slot->mangled, *pattern_));
   }
   last_ = launch.kernel;
   return *(last_kernel_ = slot.get());
@@ -157,6 +191,7 @@ void Recorder::launch_begin(const kl_record_launch& launch) {
 }
 
 bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, const AllocationMap& live) {
+  OwnTime timer(own_seconds_);
   std::span variables(launch.image->variables, launch.image ? launch.image->variable_count : 0);
   auto parameters = std::span(launch.kernel->parameters, launch.kernel->parameter_count);
   auto regions = reachable(arguments_of(launch), parameters, variables, live);
@@ -171,10 +206,11 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
   if (total > config_.instance_bytes) {
     omit(what, "it can reach " + bytes_text(total) + " of memory" +
                    (biggest ? ", most of it " + bytes_text(largest) + " by " + biggest->reached_from : std::string()) +
-                   ", more than the " + bytes_text(config_.instance_bytes) + " that one instance may take; raise --mib");
+                   ", more than the " + bytes_text(config_.instance_bytes) +
+                   " that one instance may take; raise --mib");
     return false;
   }
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (statvfs(folder_.c_str(), &disk) == 0 && uint64_t(disk.f_bavail) * disk.f_frsize < kDiskReserve) {
     stop("the disk that holds " + folder_ + " has less than " + bytes_text(kDiskReserve) + " left");
     return false;
@@ -218,6 +254,7 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
 }
 
 bool Recorder::capture_after(double seconds) {
+  OwnTime timer(own_seconds_);
   CapturedInstance& instance = *pending_;
   instance.microseconds = seconds * 1e6;
   auto store = [&](uint64_t address, uint64_t size, Image& into) {
@@ -269,7 +306,8 @@ void Recorder::write_manifest(bool complete) {
   info.command = own_command();
   std::error_code code;
   info.folder = fs::current_path(code).string();
-  info.run_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  info.run_seconds = std::max(0.0, seconds_since_process_start() - own_seconds_);
+  info.recorder_seconds = own_seconds_;
   info.complete = complete;
   std::vector<KernelProfile> profiles;
   for (auto& [_, kernel] : kernels_) {

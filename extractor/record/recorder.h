@@ -60,6 +60,7 @@ class Recorder {
   std::vector<Omission> omissions_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now(), written_ = started_;
   uint64_t launches_ = 0;
+  double own_seconds_ = 0;  ///< Spent on images and files: not the application's time.
 };
 
 }  // namespace kernelift

@@ -1,66 +1,6 @@
-// ---- replaying --------------------------------------------------------------------------------------------------------
+// ---- replaying --------------------------------------------------------------------------------------------
 
 namespace kl_replay {
-
-/// Memory of one instance on the device. Placed once and never given back: one process replays one instance's addresses
-/// after another's, and regions of several instances may share a page.
-class Memory {
- public:
-  explicit Memory(const Program& program) {
-    std::vector<Range> reserve, map;
-    for (int i = 0; i < program.instance_count; ++i)
-      for (int r = 0; r < program.instances[i].region_count; ++r) {
-        const Region& region = program.instances[i].regions[r];
-        reserve.push_back(rounded(region, kReserveGranule));
-        map.push_back(rounded(region, kMapGranule));
-      }
-    at_recorded_ = place_ranges(merged(reserve), merged(map));
-  }
-  bool at_recorded() const { return at_recorded_; }
-
-  /// Where region `index` of `instance` lies now.
-  u64 address(const Instance& instance, int index) {
-    const Region& region = instance.regions[index];
-    if (at_recorded_) return region.address;
-    for (const Moved& moved : moved_)
-      if (moved.region == &region) return moved.to;
-    moved_.push_back({&region, reinterpret_cast<u64>(allocate(region.size))});
-    return moved_.back().to;
-  }
-  /// The present address of recorded address `value`, which lies in (or ends) one of the instance's regions; else `value`.
-  u64 translated(const Instance& instance, u64 value) {
-    if (at_recorded_) return value;
-    for (int r = 0; r < instance.region_count; ++r) {
-      const Region& region = instance.regions[r];
-      if (value >= region.address && value < region.address + region.size) return address(instance, r) + (value - region.address);
-    }
-    return value;
-  }
-  u64 translated_back(const Instance& instance, u64 value) {
-    if (at_recorded_) return value;
-    for (int r = 0; r < instance.region_count; ++r) {
-      u64 now = address(instance, r);
-      if (value >= now && value < now + instance.regions[r].size) return instance.regions[r].address + (value - now);
-    }
-    return value;
-  }
-
- private:
-  struct Moved { const Region* region; u64 to; };
-  static Range rounded(const Region& region, u64 granule) {
-    return {region.address / granule * granule, (region.address + region.size + granule) / granule * granule};
-  }
-  static std::vector<Range> merged(std::vector<Range> ranges) {
-    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-    std::vector<Range> out;
-    for (const Range& range : ranges)
-      if (!out.empty() && range.begin <= out.back().end) out.back().end = std::max(out.back().end, range.end);
-      else out.push_back(range);
-    return out;
-  }
-  bool at_recorded_ = false;
-  std::vector<Moved> moved_;
-};
 
 /// One instance, its data in host memory.
 class Replay {
@@ -80,7 +20,8 @@ class Replay {
       value = value - region.address + memory.address(instance, instance.slots[s].region);
       std::memcpy(arguments_.data() + instance.slots[s].offset, &value, 8);
     }
-    for (int p = 0; p < instance.parameter_count; ++p) pointers_.push_back(arguments_.data() + instance.parameters[p].offset);
+    for (int p = 0; p < instance.parameter_count; ++p)
+      pointers_.push_back(arguments_.data() + instance.parameters[p].offset);
     prepare_kernel(program.kernel, instance.shared);
   }
 
@@ -114,7 +55,8 @@ class Replay {
       if (!variable.after.file || variable.constant) continue;
       ++known;
       std::vector<unsigned char> got(variable.size), expected = load(options_.folder, variable.after, variable.size);
-      if (!program_.read_variable(variable.index, got.data(), got.size())) die(std::string("cannot read variable ") + variable.name);
+      if (!program_.read_variable(variable.index, got.data(), got.size()))
+        die(std::string("cannot read variable ") + variable.name);
       good &= report(variable.name, variable.element_name, variable.element, expected, got, options_.tolerance);
     }
     if (known == 0) std::printf("  ----  nothing to compare with: the expected results are not known\n");
@@ -151,7 +93,8 @@ class Replay {
   void restore_variables() {
     for (int v = 0; v < instance_.variable_count; ++v) {
       const Variable& variable = instance_.variables[v];
-      if (values_.size() <= static_cast<size_t>(v)) values_.push_back(load(options_.folder, variable.before, variable.size));
+      if (values_.size() <= static_cast<size_t>(v))
+        values_.push_back(load(options_.folder, variable.before, variable.size));
       if (!program_.write_variable(variable.index, values_[v].data(), values_[v].size()))
         die(std::string("cannot set variable ") + variable.name);
     }
@@ -167,7 +110,8 @@ class Replay {
     }
   }
 
-  /// Pristine copies of what the kernel changes, on the device, so that restoring between launches costs the host nothing.
+  /// Pristine copies of what the kernel changes, on the device, so that restoring between launches costs the host
+  /// nothing.
   void keep_copies() {
     if (!copies_.empty()) return;
     for (int r = 0; r < instance_.region_count; ++r) {
@@ -222,15 +166,18 @@ inline int run_all(const Program& program, int argc, char** argv) {
   Memory memory(program);
   std::printf("%s\non %s, captured on %s\n", program.kernel_name, device.c_str(), program.captured_on);
   if (!memory.at_recorded())
-    std::printf("NOTE: the recorded addresses were refused; memory was moved and the addresses in arguments and in buffers of\n"
-                "pointers were rewritten. Addresses hidden elsewhere (in structs in memory) still point to where memory was.\n");
+    std::printf(
+        "NOTE: the recorded addresses were refused; memory was moved and the addresses in arguments and in buffers of\n"
+        "pointers were rewritten. Addresses hidden elsewhere (in structs in memory) still point to where memory "
+        "was.\n");
   bool good = true, any = false;
   for (int k = 0; k < program.instance_count; ++k) {
     const Instance& instance = program.instances[k];
     if (!options.only.empty() && options.only != instance.id) continue;
     any = true;
-    std::printf("instance %s  <<<(%u,%u,%u), (%u,%u,%u)>>>%s\n", instance.id, instance.grid[0], instance.grid[1], instance.grid[2],
-                instance.block[0], instance.block[1], instance.block[2], instance.held_out ? "  held out" : "");
+    std::printf("instance %s  <<<(%u,%u,%u), (%u,%u,%u)>>>%s\n", instance.id, instance.grid[0], instance.grid[1],
+                instance.grid[2], instance.block[0], instance.block[1], instance.block[2],
+                instance.held_out ? "  held out" : "");
     Replay replay(program, instance, options, memory);
     replay.restore();
     finish();
@@ -244,7 +191,8 @@ inline int run_all(const Program& program, int argc, char** argv) {
     good &= replay.verify();
     if (!options.timing) continue;
     double cold = replay.time(true), warm = replay.time(false);
-    std::printf("  time  cold %.3f us, warm %.3f us (in the application: %.3f us)\n", cold, warm, instance.microseconds);
+    std::printf("  time  cold %.3f us, warm %.3f us (in the application: %.3f us)\n", cold, warm,
+                instance.microseconds);
   }
   if (!any) {
     std::fprintf(stderr, "no instance is called '%s'; see --list\n", options.only.c_str());

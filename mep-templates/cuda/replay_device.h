@@ -1,4 +1,4 @@
-// ---- the device: CUDA -------------------------------------------------------------------------------------------------
+// ---- the device: CUDA -------------------------------------------------------------------------------------
 // Memory is placed by the driver's virtual memory management, reached through the runtime so that no -lcuda is needed.
 // Reservations are rounded to 32 MiB: hints that are not are refused. On Kernelift's CPU device, which has no driver,
 // device memory is the process's own and mmap does the same.
@@ -40,7 +40,9 @@ inline std::string open_device() {
   return properties.name;
 }
 
-struct Range { u64 begin, end; };
+struct Range {
+  u64 begin, end;
+};
 
 #ifdef KERNELIFT_CPU_DEVICE
 constexpr u64 kReserveGranule = 4096;
@@ -103,7 +105,8 @@ inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Ra
     CUmemGenericAllocationHandle memory;
     size_t size = range.end - range.begin;
     if (create(&memory, size, &property, 0) != CUDA_SUCCESS) die("the device has too little memory for this instance");
-    if (mem_map(range.begin, size, 0, memory, 0) != CUDA_SUCCESS || set_access(range.begin, size, &access, 1) != CUDA_SUCCESS)
+    if (mem_map(range.begin, size, 0, memory, 0) != CUDA_SUCCESS ||
+        set_access(range.begin, size, &access, 1) != CUDA_SUCCESS)
       die("the driver refused to map memory at an address it had reserved");
   }
   return true;
@@ -118,7 +121,9 @@ inline void* allocate(u64 size) {
 #ifdef KERNELIFT_CPU_DEVICE
 inline void copy(void* to, const void* from, u64 size) { std::memcpy(to, from, size); }
 #else
-inline void copy(void* to, const void* from, u64 size) { need(cudaMemcpy(to, from, size, cudaMemcpyDefault), "copying memory"); }
+inline void copy(void* to, const void* from, u64 size) {
+  need(cudaMemcpy(to, from, size, cudaMemcpyDefault), "copying memory");
+}
 #endif
 inline void fill(void* memory, int value, u64 size) { need(cudaMemset(memory, value, size), "filling memory"); }
 inline void finish() { need(cudaDeviceSynchronize(), "the kernel failed"); }
@@ -137,7 +142,8 @@ inline double microseconds(Event from, Event to) {
 }
 inline u64 cache_bytes() {
   int bytes = 0;
-  return cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0) == cudaSuccess && bytes > 0 ? static_cast<u64>(bytes) : 0;
+  return cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0) == cudaSuccess && bytes > 0 ? static_cast<u64>(bytes)
+                                                                                               : 0;
 }
 
 /// Allows as much dynamic shared memory as the launch wants (more than 48 KiB must be asked for).

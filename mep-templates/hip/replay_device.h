@@ -1,4 +1,4 @@
-// ---- the device: HIP --------------------------------------------------------------------------------------------------
+// ---- the device: HIP --------------------------------------------------------------------------------------
 // Memory is placed by HIP's virtual memory management at the recorded addresses, rounded to 2 MiB. On Kernelift's CPU
 // device, which has no driver, device memory is the process's own and mmap does the same.
 #include <hip/hip_runtime.h>
@@ -36,7 +36,9 @@ inline std::string open_device() {
   return properties.name;
 }
 
-struct Range { u64 begin, end; };
+struct Range {
+  u64 begin, end;
+};
 
 #ifdef KERNELIFT_CPU_DEVICE
 constexpr u64 kReserveGranule = 4096;
@@ -65,7 +67,8 @@ inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Ra
     hipError_t result = hipMemAddressReserve(&got, size, 0, wanted, 0);
     if (result == hipSuccess && got == wanted) continue;
     if (result == hipSuccess) (void)hipMemAddressFree(got, size);
-    while (i-- > 0) (void)hipMemAddressFree(reinterpret_cast<void*>(reserve[i].begin), reserve[i].end - reserve[i].begin);
+    while (i-- > 0)
+      (void)hipMemAddressFree(reinterpret_cast<void*>(reserve[i].begin), reserve[i].end - reserve[i].begin);
     (void)hipGetLastError();
     return false;
   }
@@ -95,7 +98,9 @@ inline void* allocate(u64 size) {
 #ifdef KERNELIFT_CPU_DEVICE
 inline void copy(void* to, const void* from, u64 size) { std::memcpy(to, from, size); }
 #else
-inline void copy(void* to, const void* from, u64 size) { need(hipMemcpy(to, from, size, hipMemcpyDefault), "copying memory"); }
+inline void copy(void* to, const void* from, u64 size) {
+  need(hipMemcpy(to, from, size, hipMemcpyDefault), "copying memory");
+}
 #endif
 inline void fill(void* memory, int value, u64 size) { need(hipMemset(memory, value, size), "filling memory"); }
 inline void finish() { need(hipDeviceSynchronize(), "the kernel failed"); }
@@ -114,12 +119,15 @@ inline double microseconds(Event from, Event to) {
 }
 inline u64 cache_bytes() {
   int bytes = 0;
-  return hipDeviceGetAttribute(&bytes, hipDeviceAttributeL2CacheSize, 0) == hipSuccess && bytes > 0 ? static_cast<u64>(bytes) : 0;
+  return hipDeviceGetAttribute(&bytes, hipDeviceAttributeL2CacheSize, 0) == hipSuccess && bytes > 0
+             ? static_cast<u64>(bytes)
+             : 0;
 }
 
 /// Allows as much dynamic shared memory as the launch wants.
 inline void prepare_kernel(const void* kernel, unsigned shared) {
-  if (shared > 0) (void)hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  if (shared > 0)
+    (void)hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   (void)hipGetLastError();
 }
 inline std::string launch(const void* kernel, const Instance& i, void** arguments) {

@@ -46,15 +46,19 @@ class MepWriterTest : public ::testing::Test {
     constexpr int kCount = 1000;
     constexpr uint64_t kOut = 0x7f2a00000000, kData = kOut + 4096, kRow = kOut + 16384, kRows = kOut + (64 << 20);
     std::vector<float> zeros(kCount), data(kCount), row(kCount), answer(kCount), table = {1, 2, 3, 4};
-    for (int i = 0; i < kCount; ++i) data[i] = float(i), row[i] = 0.5f, answer[i] = 2.0f * table[i % 4] * data[i] + row[i];
+    for (int i = 0; i < kCount; ++i)
+      data[i] = float(i), row[i] = 0.5f, answer[i] = 2.0f * table[i % 4] * data[i] + row[i];
     std::vector<uint64_t> rows = {kRow};
     MepProgram program;
     program.kernel_text = kKernel;
     program.origin = "src/scale.cu:7";
     Mep& mep = program.mep;
-    mep.kernel_key = "ns::scale<float,4>(float*,ns::View,float const* const*,int)", mep.kernel_name = "ns::scale<float, 4>";
-    mep.parameters = {{"out", "T *", "float", false, ""}, {"view", "View", "", false, ""},
-                      {"rows", "const float *const *", "const float *", true, ""}, {"n", "int", "", false, "int"}};
+    mep.kernel_key = "ns::scale<float,4>(float*,ns::View,float const* const*,int)",
+    mep.kernel_name = "ns::scale<float, 4>";
+    mep.parameters = {{"out", "T *", "float", false, ""},
+                      {"view", "View", "", false, ""},
+                      {"rows", "const float *const *", "const float *", true, ""},
+                      {"n", "int", "", false, "int"}};
     mep.slice_mode = "slice", mep.proven = true, mep.unit = "src/scale.cu", mep.captured_on = "cpu";
     mep.compile_flags = {"-std=c++17", "-DFACTOR=2.0f", "-DUNUSED"};
     auto store = [&](auto& values) { return *Mep::store(folder_, bytes_of(values)); };
@@ -69,7 +73,8 @@ class MepWriterTest : public ::testing::Test {
       std::memcpy(&instance.arguments[0], &pointers[0], 8), std::memcpy(&instance.arguments[16], &pointers[1], 8);
       std::memcpy(&instance.arguments[24], &pointers[2], 8), std::memcpy(&instance.arguments[32], &n, 4);
       instance.parameters = {{0, 8}, {8, 16}, {24, 8}, {32, 4}};
-      auto region = [&](uint64_t address, uint64_t size, std::string before, std::string after, std::string from, int parameter, std::string element) {
+      auto region = [&](uint64_t address, uint64_t size, std::string before, std::string after, std::string from,
+                        int parameter, std::string element) {
         instance.regions.push_back({address, size, MemoryKind::Device, before, after, from, parameter, element});
       };
       region(kOut, 4 * kCount, store(zeros), store(answer), "arg 0", 0, "float");
@@ -77,8 +82,10 @@ class MepWriterTest : public ::testing::Test {
       region(kRows, 8, store(rows), store(rows), "arg 2", 2, "pointer");
       region(kRow, 4 * kCount, store(row), store(row), "0x7f2a04000000 +0", -1, "float");
       std::vector<int> before = {k}, after = {k + 1};
-      instance.variables.push_back({"_ZN2ns5tableE", "ns::table", "ns::table", "float", true, 16, store(table), store(table)});
-      instance.variables.push_back({"_ZN2ns12_GLOBAL__N_15callsE", "ns::(anonymous)::calls", "ns::calls", "int", false, 4, store(before), store(after)});
+      instance.variables.push_back(
+          {"_ZN2ns5tableE", "ns::table", "ns::table", "float", true, 16, store(table), store(table)});
+      instance.variables.push_back({"_ZN2ns12_GLOBAL__N_15callsE", "ns::(anonymous)::calls", "ns::calls", "int", false,
+                                    4, store(before), store(after)});
       mep.instances.push_back(std::move(instance));
     }
     return program;

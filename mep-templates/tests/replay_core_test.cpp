@@ -1,5 +1,7 @@
 // The comparison that a MEP carries: what must pass and what must not.
 #include "mep-templates/common/replay_core.h"
+// Behind what it builds on, as in the file that the writer makes.
+#include "mep-templates/common/replay_compare.h"
 
 #include <gtest/gtest.h>
 

@@ -48,7 +48,8 @@ class CapturedInputsTest : public ::testing::Test {
 
 TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
   auto one = instance(0x1000);
-  one.regions = {region(0x1000, {0x2000, 0x3000}, "arg 0"), region(0x2000, {1, 2}, "0x1000 +0"), region(0x9000, {1}, "variable v")};
+  one.regions = {region(0x1000, {0x2000, 0x3000}, "arg 0"), region(0x2000, {1, 2}, "0x1000 +0"),
+                 region(0x9000, {1}, "variable v")};
   auto inputs = take({one});
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
   auto& regions = inputs->instances.at(0).regions;
@@ -79,7 +80,8 @@ TEST_F(CapturedInputsTest, NamesPointersToMemoryThatWasNotCaptured) {
 TEST_F(CapturedInputsTest, KeepsOnlyTheVariablesOfTheSlice) {
   auto one = instance(0);
   auto image = *writer_->store(std::vector<std::byte>(16));
-  one.variables = {{"_ZN2ns5tableE", "ns::table", true, 0x5000, image, image}, {"other", "other", false, 0x6000, image, image}};
+  one.variables = {{"_ZN2ns5tableE", "ns::table", true, 0x5000, image, image},
+                   {"other", "other", false, 0x6000, image, image}};
   facts_.variables["ns::table"] = {"_ZN2ns5tableE", "float"};
   auto inputs = take({one});
   ASSERT_TRUE(inputs.ok());
@@ -129,7 +131,8 @@ TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   auto scratch = std::move(*TemporaryFolder::create("kernelift-synth-test"));
   ScannedKernel kernel;
   kernel.name = "saxpy";
-  kernel.parameters = {{"n", "int", "", false, "int"}, {"a", "float", "", false, "float"}, {"x", "const float *", "float", true, ""}};
+  kernel.parameters = {
+      {"n", "int", "", false, "int"}, {"a", "float", "", false, "float"}, {"x", "const float *", "float", true, ""}};
   LaunchSite site;
   site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
   Knob knob;

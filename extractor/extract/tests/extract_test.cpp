@@ -53,7 +53,9 @@ class ExtractTest : public ::testing::Test {
 
   void scan() {
     ASSERT_TRUE(write_atomically(source_, std::string_view(kSource)).ok());
-    Json entry = {{"directory", app_.string()}, {"file", source_}, {"arguments", {"nvcc", "-std=c++17", "-c", source_, "-o", "app.o"}}};
+    Json entry = {{"directory", app_.string()},
+                  {"file", source_},
+                  {"arguments", {"nvcc", "-std=c++17", "-c", source_, "-o", "app.o"}}};
     ASSERT_TRUE(write_json(app_ / "compile_commands.json", Json::array({entry})).ok());
     ScanOptions options;
     options.root = app_, options.compile_database = app_ / "compile_commands.json";
@@ -69,7 +71,8 @@ class ExtractTest : public ::testing::Test {
     auto writer = std::move(*CaptureWriter::create(state_ / "capture"));
     constexpr int kCount = 256;
     std::vector<float> cells(2 * kCount), out(kCount), answer(kCount), table = {1, 2, 3, 4};
-    for (int i = 0; i < kCount; ++i) cells[2 * i] = float(i), cells[2 * i + 1] = 0.5f, answer[i] = table[i % 4] * float(i) * 0.5f;
+    for (int i = 0; i < kCount; ++i)
+      cells[2 * i] = float(i), cells[2 * i + 1] = 0.5f, answer[i] = table[i % 4] * float(i) * 0.5f;
     auto store = [&](const std::vector<float>& values) { return *writer->store(std::as_bytes(std::span(values))); };
     for (int k = 0; k < 2; ++k) {
       CapturedInstance instance;
@@ -81,9 +84,12 @@ class ExtractTest : public ::testing::Test {
       std::memcpy(instance.arguments.data(), at, 16), std::memcpy(instance.arguments.data() + 16, &kCount, 4);
       instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
       instance.held_out = k == 1, instance.weight = 1 - k, instance.microseconds = 5;
-      instance.regions = {{at[0], MemoryKind::Device, store(cells), store(cells), "arg 0"}, {at[1], MemoryKind::Device, store(out), store(answer), "arg 1"}};
-      instance.variables = {{"_ZN3app12_GLOBAL__N_15tableE", canonical_key("_ZN3app12_GLOBAL__N_15tableE"), true, 0x7000, store(table), store(table)},
-                            {"_ZN3app16unused_elsewhereE", "app::unused_elsewhere", false, 0x8000, store({0}), store({0})}};
+      instance.regions = {{at[0], MemoryKind::Device, store(cells), store(cells), "arg 0"},
+                          {at[1], MemoryKind::Device, store(out), store(answer), "arg 1"}};
+      instance.variables = {
+          {"_ZN3app12_GLOBAL__N_15tableE", canonical_key("_ZN3app12_GLOBAL__N_15tableE"), true, 0x7000, store(table),
+           store(table)},
+          {"_ZN3app16unused_elsewhereE", "app::unused_elsewhere", false, 0x8000, store({0}), store({0})}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
     CaptureInfo info;

@@ -14,8 +14,8 @@ namespace {
 
 const kl_runtime_view* view = nullptr;
 RecordConfig* config = nullptr;
-Recorder* recorder = nullptr;        ///< Never deleted: the process may end in the middle of anything.
-std::mutex* turn = nullptr;          ///< The runtime serialises its calls; this keeps us whole should one not.
+Recorder* recorder = nullptr;  ///< Never deleted: the process may end in the middle of anything.
+std::mutex* turn = nullptr;    ///< The runtime serialises its calls; this keeps us whole should one not.
 std::atomic<bool> forked{false}, broken{false};
 
 /// Runs `work` on the recorder unless there was trouble.
@@ -52,7 +52,8 @@ constexpr kl_recorder kHooks = {KL_RECORD_HOOKS_VERSION, launch_begin, launch_en
 }  // namespace
 }  // namespace kernelift
 
-extern "C" __attribute__((visibility("default"))) const kl_recorder* kernelift_recorder_attach(const kl_runtime_view* view) {
+extern "C" __attribute__((visibility("default"))) const kl_recorder* kernelift_recorder_attach(
+    const kl_runtime_view* view) {
   using namespace kernelift;
   if (!view || view->version != KL_RECORD_HOOKS_VERSION) return nullptr;
   try {

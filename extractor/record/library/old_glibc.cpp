@@ -1,7 +1,8 @@
-// Lets the recorder load on clusters whose C library is older than the one it was linked against. Functions that libstdc++
-// and libgcc's static archives want from glibc 2.29 and later are defined here, hidden, on top of what glibc 2.2.5 already
-// had; a test checks that no newer version is asked for. Where a newer glibc has a better one (no lock in the unwinder,
-// no atomics in a single thread) we do without: exceptions and shared pointers are rare in a recorder.
+// Lets the recorder load on clusters whose C library is older than the one it was linked against. Functions that
+// libstdc++ and libgcc's static archives want from glibc 2.29 and later are defined here, hidden, on top of what
+// glibc 2.2.5 already had; a test checks that no newer version is asked for. Where a newer glibc has a better one (no
+// lock in the unwinder, no atomics in a single thread) we do without: exceptions and shared pointers are rare in a
+// recorder.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -23,11 +24,17 @@ __asm__(".symver old_pthread_key_create, __pthread_key_create@GLIBC_2.2.5");
 
 int stat(const char* path, struct stat* into) noexcept { return __xstat(kStatVersion, path, into); }
 int fstat(int fd, struct stat* into) noexcept { return __fxstat(kStatVersion, fd, into); }
-int stat64(const char* path, struct stat64* into) noexcept { return __xstat(kStatVersion, path, reinterpret_cast<struct stat*>(into)); }
-int fstat64(int fd, struct stat64* into) noexcept { return __fxstat(kStatVersion, fd, reinterpret_cast<struct stat*>(into)); }
+int stat64(const char* path, struct stat64* into) noexcept {
+  return __xstat(kStatVersion, path, reinterpret_cast<struct stat*>(into));
+}
+int fstat64(int fd, struct stat64* into) noexcept {
+  return __fxstat(kStatVersion, fd, reinterpret_cast<struct stat*>(into));
+}
 
 int pthread_once(pthread_once_t* control, void (*routine)()) { return old_pthread_once(control, routine); }
-int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept { return old_pthread_key_create(key, destructor); }
+int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+  return old_pthread_key_create(key, destructor);
+}
 
 char __libc_single_threaded = 0;  ///< "Several threads may run": always true enough.
 

@@ -17,7 +17,8 @@ struct Kernel {
   std::string name;
   std::vector<kl_parameter> parameters;
   kl_kernel kernel{};
-  Kernel(std::string mangled, std::vector<kl_parameter> layout) : name(std::move(mangled)), parameters(std::move(layout)) {
+  Kernel(std::string mangled, std::vector<kl_parameter> layout)
+      : name(std::move(mangled)), parameters(std::move(layout)) {
     kernel.name = name.c_str();
     kernel.parameters = parameters.data();
     kernel.parameter_count = uint32_t(parameters.size());

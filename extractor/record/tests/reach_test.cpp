@@ -85,7 +85,9 @@ TEST_F(ReachTest, KernelWithoutMemoryReachesNothing) {
 TEST_F(ReachTest, ScalarHashIgnoresWhereMemoryIsButNotWhetherThereIsAny) {
   auto* a = runtime_.allocate<float>(10);
   auto* b = runtime_.allocate<float>(10);
-  auto hash = [&](const std::vector<unsigned char>& bytes) { return scalar_hash(std::as_bytes(std::span(bytes)), live()); };
+  auto hash = [&](const std::vector<unsigned char>& bytes) {
+    return scalar_hash(std::as_bytes(std::span(bytes)), live());
+  };
   EXPECT_EQ(hash(fake::pack(a, 5)), hash(fake::pack(b, 5)));
   EXPECT_NE(hash(fake::pack(a, 5)), hash(fake::pack(a, 6)));
   EXPECT_NE(hash(fake::pack(a, 5)), hash(fake::pack(static_cast<float*>(nullptr), 5)));

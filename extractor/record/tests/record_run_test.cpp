@@ -207,7 +207,8 @@ TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
       ++exported;
       EXPECT_THAT(line, HasSubstr("kernelift_recorder_attach"));
     }
-    if (size_t at = line.find("@GLIBC_2."); at != std::string::npos) EXPECT_LE(std::atoi(line.c_str() + at + 9), 28) << line;
+    if (size_t at = line.find("@GLIBC_2."); at != std::string::npos)
+      EXPECT_LE(std::atoi(line.c_str() + at + 9), 28) << line;
     for (auto forbidden : {" exit", " abort_msg", " printf", " puts", "llvm"})
       EXPECT_EQ(line.find(std::string(" U") + forbidden + "@"), std::string::npos) << line;
   }

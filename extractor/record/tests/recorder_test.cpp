@@ -20,10 +20,12 @@ namespace fs = std::filesystem;
 
 class RecorderTest : public ::testing::Test {
  protected:
-  void launch(Recorder& recorder, const fake::Kernel& kernel, const std::vector<unsigned char>& arguments, double seconds,
-              const std::function<void()>& work = [] {}, kl_dim3 grid = {1, 1, 1}) {
+  void launch(
+      Recorder& recorder, const fake::Kernel& kernel, const std::vector<unsigned char>& arguments, double seconds,
+      const std::function<void()>& work = [] {}, kl_dim3 grid = {1, 1, 1}) {
     runtime_.launch([&](const kl_record_launch* l) { recorder.launch_begin(*l); },
-                    [&](const kl_record_launch* l, double s) { recorder.launch_end(*l, s); }, kernel, arguments, grid, seconds, work);
+                    [&](const kl_record_launch* l, double s) { recorder.launch_end(*l, s); }, kernel, arguments, grid,
+                    seconds, work);
   }
   fs::path process_folder() { return scratch_.path() / ("process-" + std::to_string(getpid())); }
   RecordConfig config() {

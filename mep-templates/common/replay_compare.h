@@ -1,0 +1,152 @@
+// ---- comparing --------------------------------------------------------------------------------------------
+// Integers exactly, floating-point values by a relative tolerance of their type; NaN, infinities and -0 as a person
+// would. Simpler than the judge's comparison, which Kernelift itself uses.
+
+namespace kl_replay {
+
+struct Difference {
+  u64 count = 0, elements = 0, index = 0;  ///< Mismatches; elements compared; the worst one.
+  double worst = 0;                        ///< Largest difference over the buffer's magnitude, mismatch or not.
+  double expected = 0, got = 0;
+};
+
+inline double half_value(uint16_t bits) {
+  int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  double value = exponent == 31
+                     ? (fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+                 : exponent ? std::ldexp(1024 + fraction, exponent - 25)
+                            : std::ldexp(fraction, -24);
+  return bits & 0x8000 ? -value : value;
+}
+inline double bfloat_value(uint16_t bits) {
+  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, 4);
+  return value;
+}
+
+inline unsigned element_size(Element element) {
+  switch (element) {
+    case kInt16:
+    case kHalf:
+    case kBfloat: return 2;
+    case kInt32:
+    case kFloat: return 4;
+    case kInt64:
+    case kDouble:
+    case kPointer: return 8;
+    default: return 1;
+  }
+}
+
+inline double value_at(const unsigned char* at, Element element) {
+  switch (element) {
+    case kInt16: {
+      int16_t v;
+      std::memcpy(&v, at, 2);
+      return v;
+    }
+    case kInt32: {
+      int32_t v;
+      std::memcpy(&v, at, 4);
+      return v;
+    }
+    case kInt64:
+    case kPointer: {
+      int64_t v;
+      std::memcpy(&v, at, 8);
+      return static_cast<double>(v);
+    }
+    case kHalf: {
+      uint16_t v;
+      std::memcpy(&v, at, 2);
+      return half_value(v);
+    }
+    case kBfloat: {
+      uint16_t v;
+      std::memcpy(&v, at, 2);
+      return bfloat_value(v);
+    }
+    case kFloat: {
+      float v;
+      std::memcpy(&v, at, 4);
+      return v;
+    }
+    case kDouble: {
+      double v;
+      std::memcpy(&v, at, 8);
+      return v;
+    }
+    case kInt8: return static_cast<signed char>(*at);
+    default: return *at;
+  }
+}
+
+inline double default_tolerance(Element element) {
+  switch (element) {
+    case kHalf: return 4e-3;
+    case kBfloat: return 3e-2;
+    case kFloat: return 1e-5;
+    case kDouble: return 1e-12;
+    default: return 0;
+  }
+}
+
+/// Integers, addresses and untyped bytes must be equal. Floating-point values must agree within `tolerance` of their
+/// own size, or within a tenth of it of the buffer's largest value (sums that cancel lose digits of what they cancel
+/// from). NaN agrees with NaN only, an infinity with itself only.
+inline Difference compare(const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
+                          Element element, double tolerance) {
+  Difference difference;
+  unsigned width = element_size(element);
+  bool exact = element < kHalf || element == kPointer;
+  if (!exact && expected.size() % width) exact = true, width = 1, element = kBytes;
+  difference.elements = expected.size() / width;
+  if (expected == got) return difference;
+  if (exact && expected.size() % width) width = 1, element = kBytes, difference.elements = expected.size();
+  double largest = 0;
+  if (!exact)
+    for (u64 i = 0; i < difference.elements; ++i) {
+      double value = std::fabs(value_at(expected.data() + i * width, element));
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+  for (u64 i = 0; i < difference.elements; ++i) {
+    const unsigned char *e = expected.data() + i * width, *g = got.data() + i * width;
+    if (std::memcmp(e, g, width) == 0) continue;
+    double want = value_at(e, element), have = value_at(g, element), off = 1;
+    bool bad = true;
+    if (!exact && std::isfinite(want) && std::isfinite(have)) {
+      double apart = std::fabs(want - have);
+      off = largest > 0 ? apart / largest : apart;
+      bad = apart > tolerance * std::fabs(want) && apart > 0.1 * tolerance * largest;
+    } else if (!exact && std::isnan(want) && std::isnan(have)) {
+      continue;
+    }
+    if (bad && (difference.count == 0 || off > difference.worst || (exact && difference.count == 0)))
+      difference.index = i, difference.expected = want, difference.got = have;
+    if (bad) ++difference.count;
+    difference.worst = std::max(difference.worst, off);
+  }
+  return difference;
+}
+
+/// Prints "PASS  arg 0 (u)  4096 x float  …" and returns whether it passes.
+inline bool report(const char* name, const char* element_name, Element element,
+                   const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
+                   double tolerance) {
+  Difference d = compare(expected, got, element, tolerance >= 0 ? tolerance : default_tolerance(element));
+  std::printf("  %s  %-28s %10llu x %-8s", d.count ? "FAIL" : "PASS", name, d.elements, element_name);
+  if (d.count == 0 && d.worst == 0) std::printf(" identical\n");
+  else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude\n", d.worst);
+  else std::printf(" %llu differ, worst at [%llu]: expected %.9g, got %.9g\n", d.count, d.index, d.expected, d.got);
+  return d.count == 0;
+}
+
+inline double median(std::vector<double> samples) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  size_t middle = samples.size() / 2;
+  return samples.size() % 2 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+}  // namespace kl_replay
