@@ -18,6 +18,14 @@ expect_exit() {
   [ "$got" -eq "$wanted" ] || { cat "$WORK/.out" "$WORK/.err" >&2; fail "'$*' exited with $got, not $wanted"; }
 }
 
+# expect_exit_in "0 1" CMD...: any of these codes; which one is left in $CODE.
+expect_exit_in() {
+  local allowed=$1; shift
+  CODE=0
+  "$@" >"$WORK/.out" 2>"$WORK/.err" </dev/null || CODE=$?
+  case " $allowed " in *" $CODE "*) ;; *) cat "$WORK/.out" "$WORK/.err" >&2; fail "'$*' exited with $CODE, not one of: $allowed" ;; esac
+}
+
 # expect_says TEXT: the last command's output (either stream) holds the text.
 expect_says() { cat "$WORK/.out" "$WORK/.err" | grep -qF -- "$1" || { cat "$WORK/.out" "$WORK/.err" >&2; fail "nothing said: $1"; }; }
 
