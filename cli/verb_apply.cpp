@@ -1,5 +1,6 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
 #include "cli/verbs.h"
+#include "core/base/file.h"
 #include "core/base/process.h"
 #include "reintegrate/apply_request.h"
 
@@ -45,6 +46,9 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
   KERNELIFT_ASSIGN(ApplyReport report, apply(request));
+  // The run's HTML report quotes it; a run in a read-only place is still applied.
+  if (std::filesystem::path run = options.run_file; run.extension() == ".klrun")
+    (void)write_atomically(run.replace_extension(".applied.txt"), report.text());
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;

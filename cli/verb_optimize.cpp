@@ -239,9 +239,13 @@ class Loop {
 
 Result<Exit> optimize(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
+  if (context.device != "auto" && context.device != "cpu")
+    return refused("the loop does not run on " + context.device + " yet; use --device cpu, whose timings say nothing about a GPU");
+  Context on_cpu = context;
+  on_cpu.device = "cpu";
   // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
   std::signal(SIGINT, [](int) {});
-  return Loop(context, options, seconds).run();
+  return Loop(on_cpu, options, seconds).run();
 }
 
 Action setup(CLI::App& app) {
