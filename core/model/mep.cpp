@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/model/scan_json.h"
 
 namespace fs = std::filesystem;
 
@@ -20,103 +21,12 @@ constexpr std::string_view kDataSuffix = ".bin";
   throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
 }
 
-Json to_json(const SourceRange& range) {
-  return {{"file", range.file},
-          {"begin", range.begin},
-          {"end", range.end},
-          {"line", range.line},
-          {"end_line", range.end_line}};
-}
-
-SourceRange range_from_json(const Json& from) {
-  return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
-}
-
-Json to_json(const LaunchSite& site) {
-  return {{"kernels", site.kernels},
-          {"range", to_json(site.range)},
-          {"grid_range", to_json(site.grid_range)},
-          {"block_range", to_json(site.block_range)},
-          {"shared_range", to_json(site.shared_range)},
-          {"enclosing", site.enclosing},
-          {"grid", site.grid},
-          {"block", site.block},
-          {"shared", site.shared},
-          {"argument_text", site.argument_text},
-          {"through_macro", site.through_macro}};
-}
-
-LaunchSite site_from_json(const Json& from) {
-  LaunchSite site;
-  site.kernels = from.at("kernels").get<std::vector<std::string>>();
-  site.range = range_from_json(from.at("range"));
-  site.grid_range = range_from_json(from.at("grid_range"));
-  site.block_range = range_from_json(from.at("block_range"));
-  site.shared_range = range_from_json(from.at("shared_range"));
-  site.enclosing = from.at("enclosing");
-  for (int axis = 0; axis < 3; ++axis) {
-    site.grid[axis] = from.at("grid").at(axis);
-    site.block[axis] = from.at("block").at(axis);
-  }
-  site.shared = from.at("shared");
-  site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
-  site.through_macro = from.at("through_macro");
-  return site;
-}
-
-Json to_json(const Knob& knob) {
-  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
-          {"kernels", knob.kernels}};
-}
-
-Knob knob_from_json(const Json& from) {
-  return {from.at("name"),
-          from.at("value"),
-          range_from_json(from.at("value_range")),
-          from.at("is_macro"),
-          from.at("in_kernel"),
-          from.at("in_geometry"),
-          from.at("kernels").get<std::vector<std::string>>()};
-}
-
 /// "3f…e.bin": nothing that could leave data/.
 std::string data_name(const Json& from) {
   auto text = from.get<std::string>();
   bool good = text.ends_with(kDataSuffix) && Hash::from_hex(text.substr(0, text.size() - kDataSuffix.size()));
   if (!good) malformed("'" + text + "' is not the name of a data file (32 hex digits and .bin)");
   return text;
-}
-
-Json to_json(const MepInstance& instance) {
-  Json regions = Json::array(), variables = Json::array();
-  for (auto& region : instance.regions)
-    regions.push_back({{"address", region.address},
-                       {"size", region.size},
-                       {"kind", name(region.kind)},
-                       {"before", region.before},
-                       {"after", region.after},
-                       {"reached_from", region.reached_from},
-                       {"parameter", region.parameter},
-                       {"element", region.element}});
-  for (auto& variable : instance.variables)
-    variables.push_back({{"name", variable.name},
-                         {"key", variable.key},
-                         {"spelling", variable.spelling},
-                         {"element", variable.element},
-                         {"constant", variable.constant},
-                         {"size", variable.size},
-                         {"before", variable.before},
-                         {"after", variable.after}});
-  return {{"id", instance.id},
-          {"geometry", to_json(instance.geometry)},
-          {"arguments", hex_text(instance.arguments)},
-          {"parameters", to_json(instance.parameters)},
-          {"microseconds", instance.microseconds},
-          {"weight", instance.weight},
-          {"held_out", instance.held_out},
-          {"regions", regions},
-          {"variables", variables}};
 }
 
 /// Empty means that nothing is known: an expected image may be absent where inputs were synthesised.
@@ -201,9 +111,7 @@ Mep mep_from_json(const Json& from) {
   mep.kernel_name = kernel.at("name");
   mep.kernel_mangled = kernel.at("mangled");
   mep.kernel_id = kernel.at("id");
-  for (auto& entry : kernel.at("parameters"))
-    mep.parameters.push_back(
-        {entry.at("name"), entry.at("type"), entry.at("pointee"), entry.at("pointee_const"), entry.at("scalar")});
+  for (auto& entry : kernel.at("parameters")) mep.parameters.push_back(scanned_parameter_from_json(entry));
   const Json& slice = from.at("slice");
   mep.slice_mode = slice.at("mode");
   mep.proven = slice.at("proven");
@@ -212,7 +120,7 @@ Mep mep_from_json(const Json& from) {
   mep.compile_flags = slice.at("compile_flags").get<std::vector<std::string>>();
   mep.headers = slice.at("headers");
   mep.origins = origins_from_json(slice.at("origins"));
-  for (auto& entry : from.at("launches")) mep.launches.push_back(site_from_json(entry));
+  for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
   mep.captured_on = from.at("captured_on");
   mep.inputs = from.at("inputs");
@@ -223,6 +131,38 @@ Mep mep_from_json(const Json& from) {
 }
 
 }  // namespace
+
+// Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
+static Json to_json(const MepInstance& instance) {
+  Json regions = Json::array(), variables = Json::array();
+  for (auto& region : instance.regions)
+    regions.push_back({{"address", region.address},
+                       {"size", region.size},
+                       {"kind", name(region.kind)},
+                       {"before", region.before},
+                       {"after", region.after},
+                       {"reached_from", region.reached_from},
+                       {"parameter", region.parameter},
+                       {"element", region.element}});
+  for (auto& variable : instance.variables)
+    variables.push_back({{"name", variable.name},
+                         {"key", variable.key},
+                         {"spelling", variable.spelling},
+                         {"element", variable.element},
+                         {"constant", variable.constant},
+                         {"size", variable.size},
+                         {"before", variable.before},
+                         {"after", variable.after}});
+  return {{"id", instance.id},
+          {"geometry", to_json(instance.geometry)},
+          {"arguments", hex_text(instance.arguments)},
+          {"parameters", to_json(instance.parameters)},
+          {"microseconds", instance.microseconds},
+          {"weight", instance.weight},
+          {"held_out", instance.held_out},
+          {"regions", regions},
+          {"variables", variables}};
+}
 
 Result<Mep> Mep::read(const fs::path& folder) {
   fs::path file = folder / "mep.json";
@@ -236,22 +176,12 @@ Result<Mep> Mep::read(const fs::path& folder) {
 
 Status Mep::write(const fs::path& folder) const {
   Json value = artefact(kFormat, kMepVersion, kMepVersion);
-  Json scanned = Json::array(), sites = Json::array(), turnable = Json::array(), recorded = Json::array();
-  for (auto& parameter : parameters)
-    scanned.push_back({{"name", parameter.name},
-                       {"type", parameter.type},
-                       {"pointee", parameter.pointee},
-                       {"pointee_const", parameter.pointee_const},
-                       {"scalar", parameter.scalar}});
-  for (auto& site : launches) sites.push_back(to_json(site));
-  for (auto& knob : knobs) turnable.push_back(to_json(knob));
-  for (auto& instance : instances) recorded.push_back(to_json(instance));
   value["language"] = language;
   value["kernel"] = {{"key", kernel_key},
                      {"name", kernel_name},
                      {"mangled", kernel_mangled},
                      {"id", kernel_id},
-                     {"parameters", scanned}};
+                     {"parameters", list_to_json(parameters)}};
   value["slice"] = {{"mode", slice_mode},
                     {"proven", proven},
                     {"proof_note", proof_note},
@@ -259,13 +189,13 @@ Status Mep::write(const fs::path& folder) const {
                     {"compile_flags", compile_flags},
                     {"headers", headers},
                     {"origins", origins_to_json(origins)}};
-  value["launches"] = sites;
-  value["knobs"] = turnable;
+  value["launches"] = list_to_json(launches);
+  value["knobs"] = list_to_json(knobs);
   value["captured_on"] = captured_on;
   value["inputs"] = inputs;
   value["app_root"] = app_root;
   value["tolerance"] = {{"relative", tolerance.relative}, {"absolute", tolerance.absolute}};
-  value["instances"] = recorded;
+  value["instances"] = list_to_json(instances);
   return write_json(folder / "mep.json", value);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/model/kernel_key.h"
+#include "core/model/scan_json.h"
 
 namespace kernelift {
 namespace {
@@ -14,117 +15,58 @@ constexpr int kOldestReader = 1;
 
 using Words = std::vector<std::string>;
 
-Json to_json(const SourceRange& range) {
-  return {{"file", range.file},
-          {"begin", range.begin},
-          {"end", range.end},
-          {"line", range.line},
-          {"end_line", range.end_line}};
-}
-SourceRange range_from(const Json& from) {
-  return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
-}
-
-Json to_json(const ScannedKernel& kernel) {
-  Json parameters = Json::array();
-  for (auto& one : kernel.parameters)
-    parameters.push_back({{"name", one.name},
-                          {"type", one.type},
-                          {"pointee", one.pointee},
-                          {"pointee_const", one.pointee_const},
-                          {"scalar", one.scalar}});
-  return {{"id", kernel.id},
-          {"key", kernel.key},
-          {"name", kernel.name},
-          {"mangled", kernel.mangled},
-          {"tu", kernel.tu},
-          {"definition", to_json(kernel.definition)},
-          {"parameters", parameters},
-          {"is_template", kernel.is_template},
-          {"through_macro", kernel.through_macro},
-          {"max_threads", kernel.max_threads},
-          {"min_blocks", kernel.min_blocks},
-          {"uses", kernel.uses}};
-}
 ScannedKernel kernel_from(const Json& from) {
   ScannedKernel kernel;
   kernel.id = from.at("id"), kernel.key = from.at("key"), kernel.name = from.at("name");
   kernel.mangled = from.at("mangled"), kernel.tu = from.at("tu");
-  kernel.definition = range_from(from.at("definition"));
+  kernel.definition = range_from_json(from.at("definition"));
   for (auto& one : from.at("parameters"))
-    kernel.parameters.push_back(
-        {one.at("name"), one.at("type"), one.at("pointee"), one.at("pointee_const"), one.at("scalar")});
+    kernel.parameters.push_back(scanned_parameter_from_json(one));
   kernel.is_template = from.at("is_template"), kernel.through_macro = from.at("through_macro");
   kernel.max_threads = from.at("max_threads"), kernel.min_blocks = from.at("min_blocks");
   kernel.uses = from.at("uses").get<Words>();
   return kernel;
 }
 
-Json to_json(const LaunchSite& site) {
-  return {{"kernels", site.kernels},
-          {"range", to_json(site.range)},
-          {"grid_range", to_json(site.grid_range)},
-          {"block_range", to_json(site.block_range)},
-          {"shared_range", to_json(site.shared_range)},
-          {"enclosing", site.enclosing},
-          {"grid", site.grid},
-          {"block", site.block},
-          {"shared", site.shared},
-          {"argument_text", site.argument_text},
-          {"through_macro", site.through_macro}};
-}
-LaunchSite launch_from(const Json& from) {
-  LaunchSite site;
-  site.kernels = from.at("kernels").get<Words>();
-  site.range = range_from(from.at("range")), site.grid_range = range_from(from.at("grid_range"));
-  site.block_range = range_from(from.at("block_range")), site.shared_range = range_from(from.at("shared_range"));
-  site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
-  for (int axis = 0; axis < 3; ++axis)
-    site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
-  site.argument_text = from.at("argument_text").get<Words>();
-  site.through_macro = from.at("through_macro");
-  return site;
+ScannedUnit unit_from(const Json& from) {
+  return {from.at("file"), from.at("folder"), from.at("command").get<Words>(), from.at("problems").get<Words>(),
+          from.at("headers")};
 }
 
-Json to_json(const Knob& knob) {
-  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
-          {"kernels", knob.kernels}};
-}
-Knob knob_from(const Json& from) {
-  return {from.at("name"),      from.at("value"),       range_from(from.at("value_range")), from.at("is_macro"),
-          from.at("in_kernel"), from.at("in_geometry"), from.at("kernels").get<Words>()};
+}  // namespace
+
+// Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
+static Json to_json(const ScannedKernel& kernel) {
+  return {{"id", kernel.id},
+          {"key", kernel.key},
+          {"name", kernel.name},
+          {"mangled", kernel.mangled},
+          {"tu", kernel.tu},
+          {"definition", to_json(kernel.definition)},
+          {"parameters", list_to_json(kernel.parameters)},
+          {"is_template", kernel.is_template},
+          {"through_macro", kernel.through_macro},
+          {"max_threads", kernel.max_threads},
+          {"min_blocks", kernel.min_blocks},
+          {"uses", kernel.uses}};
 }
 
-Json to_json(const ScannedUnit& unit) {
+static Json to_json(const ScannedUnit& unit) {
   return {{"file", unit.file},
           {"folder", unit.folder},
           {"command", unit.command},
           {"problems", unit.problems},
           {"headers", unit.headers}};
 }
-ScannedUnit unit_from(const Json& from) {
-  return {from.at("file"), from.at("folder"), from.at("command").get<Words>(), from.at("problems").get<Words>(),
-          from.at("headers")};
-}
-
-template <class T>
-Json list_of(const std::vector<T>& all) {
-  Json list = Json::array();
-  for (auto& one : all) list.push_back(to_json(one));
-  return list;
-}
-
-}  // namespace
 
 Json to_json(const ScanIndex& index) {
   Json document = artefact(kFormat, kScanVersion, kOldestReader);
   document["root"] = index.root;
   document["language"] = index.language;
-  document["units"] = list_of(index.units);
-  document["kernels"] = list_of(index.kernels);
-  document["launches"] = list_of(index.launches);
-  document["knobs"] = list_of(index.knobs);
+  document["units"] = list_to_json(index.units);
+  document["kernels"] = list_to_json(index.kernels);
+  document["launches"] = list_to_json(index.launches);
+  document["knobs"] = list_to_json(index.knobs);
   return document;
 }
 
@@ -135,8 +77,8 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
     index.root = document.at("root"), index.language = document.at("language");
     for (auto& one : document.at("units")) index.units.push_back(unit_from(one));
     for (auto& one : document.at("kernels")) index.kernels.push_back(kernel_from(one));
-    for (auto& one : document.at("launches")) index.launches.push_back(launch_from(one));
-    for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from(one));
+    for (auto& one : document.at("launches")) index.launches.push_back(launch_from_json(one));
+    for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
     return index;
   });
 }

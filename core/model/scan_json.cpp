@@ -1,0 +1,68 @@
+// See scan_json.h.
+#include "core/model/scan_json.h"
+
+namespace kernelift {
+
+Json to_json(const SourceRange& range) {
+  return {{"file", range.file},
+          {"begin", range.begin},
+          {"end", range.end},
+          {"line", range.line},
+          {"end_line", range.end_line}};
+}
+
+SourceRange range_from_json(const Json& from) {
+  return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
+}
+
+Json to_json(const ScannedParameter& parameter) {
+  return {{"name", parameter.name},
+          {"type", parameter.type},
+          {"pointee", parameter.pointee},
+          {"pointee_const", parameter.pointee_const},
+          {"scalar", parameter.scalar}};
+}
+
+ScannedParameter scanned_parameter_from_json(const Json& from) {
+  return {from.at("name"), from.at("type"), from.at("pointee"), from.at("pointee_const"), from.at("scalar")};
+}
+
+Json to_json(const LaunchSite& site) {
+  return {{"kernels", site.kernels},
+          {"range", to_json(site.range)},
+          {"grid_range", to_json(site.grid_range)},
+          {"block_range", to_json(site.block_range)},
+          {"shared_range", to_json(site.shared_range)},
+          {"enclosing", site.enclosing},
+          {"grid", site.grid},
+          {"block", site.block},
+          {"shared", site.shared},
+          {"argument_text", site.argument_text},
+          {"through_macro", site.through_macro}};
+}
+
+LaunchSite launch_from_json(const Json& from) {
+  LaunchSite site;
+  site.kernels = from.at("kernels").get<std::vector<std::string>>();
+  site.range = range_from_json(from.at("range")), site.grid_range = range_from_json(from.at("grid_range"));
+  site.block_range = range_from_json(from.at("block_range")), site.shared_range = range_from_json(from.at("shared_range"));
+  site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
+  for (int axis = 0; axis < 3; ++axis)
+    site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
+  site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
+  site.through_macro = from.at("through_macro");
+  return site;
+}
+
+Json to_json(const Knob& knob) {
+  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
+          {"kernels", knob.kernels}};
+}
+
+Knob knob_from_json(const Json& from) {
+  return {from.at("name"),      from.at("value"),       range_from_json(from.at("value_range")), from.at("is_macro"),
+          from.at("in_kernel"), from.at("in_geometry"), from.at("kernels").get<std::vector<std::string>>()};
+}
+
+}  // namespace kernelift
