@@ -15,6 +15,8 @@ class Evaluator {
   virtual std::future<Verdict> submit(Candidate candidate) = 0;
   /// How many submissions can usefully be in flight.
   virtual int parallelism() const { return 1; }
+  /// What is in flight is no longer of interest: its futures are answered soon, as timed out where it was not done.
+  virtual void abandon() {}
   /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones reported.
   virtual Verdict confirm(const Candidate& candidate) = 0;
 };

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/baseline.h"
 
 #include "sandbox/compile/paths.h"
+#include "sandbox/judge/element.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -19,6 +20,18 @@ std::vector<fs::path> include_folders(const std::vector<std::string>& flags) {
       break;
     }
   return folders;
+}
+
+/// Whether any recorded memory is compared as floating point.
+bool holds_floats(const Mep& mep) {
+  auto is_float = [](const std::string& element) { return ElementType::parse(element).is_float(); };
+  for (auto& instance : mep.instances) {
+    for (auto& region : instance.regions)
+      if (is_float(region.element)) return true;
+    for (auto& variable : instance.variables)
+      if (is_float(variable.element)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -43,7 +56,10 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
     options.frontend.headers = headers;
     KERNELIFT_ASSIGN(baseline.pool, CompilePool::start(options));
     baseline.reply = baseline.pool->compile_own(baseline.source);
-    if (baseline.reply.ok()) return baseline;
+    if (baseline.reply.ok()) {
+      if (holds_floats(mep)) baseline.roundings = baseline.pool->compile_roundings(baseline.source, baseline.reply);
+      return baseline;
+    }
     if (first_trouble.empty()) first_trouble = baseline.reply.detail;
     if (baseline.reply.outcome == Outcome::Refused)
       return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);

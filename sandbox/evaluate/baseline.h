@@ -14,6 +14,7 @@ struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
   std::string source;
   CompileReply reply;
+  std::vector<std::string> roundings;  ///< Images of the same source, rounded otherwise; none if no buffer is of floats.
 };
 
 /// Reads kernel.cu or kernel.hip, and compiles it with our lean headers or else with the toolkit's.

@@ -1,5 +1,6 @@
 // What the original teaches about itself, before any candidate is judged. For every instance it is run
 //   twice as recorded     does it reproduce the capture, and how far apart are two runs of it?
+//   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)?
 //   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification,
 //   so
 //                         that a candidate which does not write them cannot pass on what an earlier run left behind
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "sandbox/evaluate/runner.h"
+#include "sandbox/judge/rounding_envelope.h"
 
 namespace kernelift {
 namespace {
@@ -93,8 +95,9 @@ std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
 void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
                             const std::vector<std::vector<std::byte>>& again) {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  auto derive = [&](const ElementType& type, size_t index) {
+  auto derive = [&](const ElementType& type, double envelope, size_t index) {
     FloatTolerance tolerance = FloatTolerance::standard(type);
+    tolerance.envelope = envelope;
     if (wanted.relative > 0 || wanted.absolute > 0) return FloatTolerance{0, wanted.relative, wanted.absolute};
     if (!type.is_float() || once[index].empty()) return tolerance;
     Comparison spread = Comparator(type, tolerance).compare(once[index], again[index]);
@@ -102,8 +105,48 @@ void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::
   };
   InstanceMemory& memory = memory_->instances()[instance];
   size_t index = 0;
-  for (auto& region : memory.regions) region.tolerance = derive(region.element, index++);
-  for (auto& variable : memory.variables) variable.tolerance = derive(variable.element, index++);
+  for (auto& region : memory.regions) region.tolerance = derive(region.element, region.tolerance.envelope, index++);
+  for (auto& variable : memory.variables) variable.tolerance = derive(variable.element, variable.tolerance.envelope, index++);
+}
+
+void Runner::add_envelopes(const std::vector<std::string>& roundings) {
+  Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
+  if (wanted.relative > 0 || wanted.absolute > 0) return;
+  struct Envelopes {
+    std::vector<RoundingEnvelope> regions, variables;
+  };
+  std::vector<Envelopes> all;
+  for (auto& memory : memory_->instances()) {
+    Envelopes& envelopes = all.emplace_back();
+    for (auto& region : memory.regions) envelopes.regions.emplace_back(region.element);
+    for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.element);
+  }
+  for (auto& image : roundings) {
+    TrialCode code = baseline_;
+    code.image = image;
+    // A way of rounding that does not load or run says nothing; the others still do.
+    auto trial = Trial::start(mep_, *memory_, baseline_, &code, settings_.trial);
+    if (!trial.ok() || (*trial)->loaded()) continue;
+    for (size_t i = 0; i < all.size(); ++i) {
+      memory_->restore(i, false);
+      if ((*trial)->run(Side::Candidate, i)) break;
+      auto& memory = memory_->instances()[i];
+      for (size_t at = 0; at < memory.regions.size(); ++at)
+        if (auto& region = memory.regions[at]; region.changed())
+          all[i].regions[at].add({region.answer, region.size}, live(region));
+      for (size_t at = 0; at < memory.variables.size(); ++at)
+        if (auto& variable = memory.variables[at]; variable.changed())
+          all[i].variables[at].add({variable.answer, variable.size},
+                                   memory_->mirror().subspan(variable.mirror_offset, variable.size));
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto& memory = memory_->instances()[i];
+    for (size_t at = 0; at < memory.regions.size(); ++at)
+      memory.regions[at].tolerance.envelope = all[i].regions[at].granted();
+    for (size_t at = 0; at < memory.variables.size(); ++at)
+      memory.variables[at].tolerance.envelope = all[i].variables[at].granted();
+  }
 }
 
 bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
@@ -196,9 +239,10 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
   return done();
 }
 
-Result<BaselineReport> Runner::calibrate(const TrialCode& baseline) {
+Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings) {
   baseline_ = baseline;
   report_ = {};
+  add_envelopes(roundings);
   std::unique_ptr<Trial> trial;
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {

@@ -20,6 +20,13 @@ TrialCode trial_code(const Candidate& candidate, const std::string& image) {
   return {image, candidate.launches, candidate.scratch, candidate.values};
 }
 
+Verdict abandoned() {
+  Verdict verdict;
+  verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
+  verdict.detail = "abandoned: the run ended before it was measured";
+  return verdict;
+}
+
 }  // namespace
 
 std::string cpu_device_label(unsigned threads) {
@@ -78,7 +85,7 @@ std::function<void(bool)> CpuEvaluator::quieting() {
 }
 
 Status CpuEvaluator::restart_runner() {
-  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, quieting(), report_));
+  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, quieting(), report_));
   return done();
 }
 
@@ -90,6 +97,7 @@ std::future<Verdict> CpuEvaluator::submit(Candidate candidate) {
   job.begun = std::chrono::steady_clock::now();
   auto future = job.promise.get_future();
   std::lock_guard lock(mutex_);
+  job.era = era_;
   to_compile_.push_back(std::move(job));
   changed_.notify_all();
   return future;
@@ -128,6 +136,10 @@ void CpuEvaluator::compile_jobs() {
       continue;
     }
     std::lock_guard lock(mutex_);
+    if (job.era != era_) {
+      finish(job, abandoned());
+      continue;
+    }
     to_measure_.push_back(std::move(job));
     changed_.notify_all();
   }
@@ -145,6 +157,15 @@ void CpuEvaluator::measure_jobs() {
       to_measure_.pop_front();
     }
     finish(job, measure(job.candidate, job.compiled));
+  }
+}
+
+void CpuEvaluator::abandon() {
+  std::lock_guard lock(mutex_);
+  ++era_;
+  for (auto* jobs : {&to_compile_, &to_measure_}) {
+    for (auto& job : *jobs) finish(job, abandoned());
+    jobs->clear();
   }
 }
 
@@ -204,16 +225,17 @@ Verdict CpuEvaluator::confirm(const Candidate& candidate) {
     finish(job, rejected(job.compiled));
     return future.get();
   }
+  // The runner itself never runs a candidate's code: what it knows of the original stays good, and each of its trials
+  // is a fresh process with both images loaded afresh. Only one that was lost has to learn again.
   std::lock_guard one_at_a_time(confirming_);
-  BaselineReport report;
-  auto fresh = RunnerProcess::start(*runners_, baseline_code_, quieting(), report);
+  Status ready = runner_ && runner_->alive() ? done() : restart_runner();
   Verdict verdict;
-  if (!fresh.ok() || !report.pass()) {
+  if (!ready.ok() || !report_.pass()) {
     verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
     verdict.detail =
-        "the original no longer reproduces its capture: " + (fresh.ok() ? report.complaint() : fresh.error().message);
+        "the original no longer reproduces its capture: " + (ready.ok() ? report_.complaint() : ready.error().message);
   } else {
-    verdict = (*fresh)->evaluate(trial_code(candidate, job.compiled.image), true);
+    verdict = runner_->evaluate(trial_code(candidate, job.compiled.image), true);
   }
   finish(job, std::move(verdict));
   return future.get();

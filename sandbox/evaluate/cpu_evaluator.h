@@ -22,6 +22,7 @@ class CpuEvaluator : public Evaluator {
 
   std::future<Verdict> submit(Candidate candidate) override;
   int parallelism() const override;
+  void abandon() override;
   Verdict confirm(const Candidate& candidate) override;
 
  private:
@@ -30,6 +31,7 @@ class CpuEvaluator : public Evaluator {
     std::promise<Verdict> promise;
     CompileReply compiled;
     std::chrono::steady_clock::time_point begun;
+    uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
   };
   CpuEvaluator() = default;
   void compile_jobs();
@@ -57,6 +59,7 @@ class CpuEvaluator : public Evaluator {
   std::condition_variable changed_;
   std::deque<Job> to_compile_, to_measure_;
   bool closing_ = false;
+  uint64_t era_ = 0;
   unsigned compilers_ = 0;  ///< Compiling threads that are still at work.
   std::vector<std::thread> threads_;
 };

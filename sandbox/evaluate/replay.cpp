@@ -17,7 +17,8 @@ std::string line(const char* format, auto... values) {
 }
 
 Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
-                               bool cold, const TrialCode& code) {
+                               bool cold, const TrialCode& code,
+                               const std::vector<std::string>& roundings) {
   RunnerSettings settings;
   settings.trial.threads = options.threads;
   settings.trial.launch_limit = options.launch_limit;
@@ -25,7 +26,7 @@ Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& fold
   settings.tolerance = options.tolerance;
   KERNELIFT_ASSIGN(auto nursery, RunnerProcess::nursery(mep, folder, settings));
   BaselineReport report;
-  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, [](bool) {}, report));
+  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, roundings, [](bool) {}, report));
   return report;
 }
 
@@ -52,11 +53,11 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
   report.device = cpu_device_label(options.threads);
   if (options.warm || !options.cold) {
-    KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code));
+    KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code, baseline.roundings));
   }
   // A replay that is wrong is not worth timing again.
   if (options.cold && (!report.warm || report.warm->pass())) {
-    KERNELIFT_ASSIGN(report.cold, measure(mep, folder, options, true, code));
+    KERNELIFT_ASSIGN(report.cold, measure(mep, folder, options, true, code, baseline.roundings));
   }
   return report;
 }
@@ -73,6 +74,7 @@ std::string ReplayReport::text() const {
     for (auto& buffer : instance.buffers)
       text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(),
                    (unsigned long long)buffer.bytes, buffer.changed ? "" : ", not changed") +
+              (buffer.changed ? "  (" + buffer.tolerance + ")" : "") +
               (buffer.pass ? "" : ": " + buffer.detail) + "\n";
     for (auto* mode : {&warm, &cold}) {
       if (!*mode || !(**mode).instances[i].pass || !instance.pass) continue;

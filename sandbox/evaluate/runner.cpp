@@ -22,10 +22,11 @@ std::string describe(const Comparison& comparison, uint64_t elements) {
   return text;
 }
 
-/// All rounds, or as many as fit in a few times the usual budget when a launch is long.
+/// All rounds, or as many as fit in the usual budget when a launch is long: a finalist is measured twice, on every
+/// instance, and the time budget of a run has to hold that.
 int confirmation_rounds(const RaceRules& rules, double seconds) {
-  constexpr double kPatience = 4;
-  constexpr int kFewest = 8;
+  constexpr double kPatience = 1;
+  constexpr int kFewest = 6;
   double pair = 2 * std::max(seconds, 1e-6);
   return std::clamp(static_cast<int>(kPatience * rules.most_seconds / pair), std::min(kFewest, rules.most_rounds),
                     rules.most_rounds);
@@ -71,7 +72,7 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
   std::vector<BufferReport> buffers;
   auto judge = [&](const std::string& name, const ElementType& type, const FloatTolerance& tolerance,
                    const std::byte* answer, const std::byte* got, uint64_t size, bool changed) {
-    BufferReport report{name, size, true, changed, {}};
+    BufferReport report{name, size, true, changed, {}, tolerance.text(type)};
     Comparison comparison = Comparator(type, tolerance).compare({answer, size}, {got, size});
     if (!comparison.ok()) {
       report.pass = false, report.detail = describe(comparison, size / type.width);
@@ -80,7 +81,9 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
         verdict->expected = comparison.first->expected, verdict->got = comparison.first->got;
         verdict->distance = comparison.first->distance;
         verdict->detail = std::to_string(comparison.mismatches) + " of " + std::to_string(size / type.width) +
-                          " elements differ" + (changed ? "" : "; the original does not write this buffer");
+                          " elements differ" +
+                          (type.is_float() ? " by more than " + tolerance.text(type) : "") +
+                          (changed ? "" : "; the original does not write this buffer");
       }
     }
     buffers.push_back(std::move(report));
@@ -160,7 +163,8 @@ bool Runner::run_trial(const TrialCode& candidate, bool swapped, bool confirm, V
   unsigned cores =
       settings_.trial.threads ? settings_.trial.threads : std::max(1u, std::thread::hardware_concurrency());
   quiet_(true);
-  for (size_t i = 0; i < count; ++i) {
+  bool hopeless = false;
+  for (size_t i = 0; i < count && !hopeless; ++i) {
     if (!timed(i, confirm)) continue;
     if (confirm) rules.first_rounds = confirmation_rounds(rules, report_.instances[i].seconds);
     Race race{rules};
@@ -169,6 +173,8 @@ bool Runner::run_trial(const TrialCode& candidate, bool swapped, bool confirm, V
       return false;
     }
     verdict.timings.push_back(timing_of(mep_.instances[i], race, settings_.trial.cold));
+    // Far slower where it was looked at first: the other instances would only tell by how much.
+    hopeless = !confirm && race.stopped() == Race::Stop::CannotWin && race.speedup().value < rules.hopeless;
     double floor = physics_floor(report_.instances[i].fastest_write_seconds, cores);
     if (verdict.timings.back().seconds < floor && verdict.outcome == Outcome::Ok) {
       char text[160];
@@ -182,7 +188,7 @@ bool Runner::run_trial(const TrialCode& candidate, bool swapped, bool confirm, V
     verdict.stage = Stage::Time;
     return false;
   }
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count && !hopeless; ++i) {
     if (!timed(i, confirm) || verify(trial, i, Stage::Time, verdict)) continue;
     // It was right before: a result that depends on how often or when it is run is no result.
     if (verdict.outcome == Outcome::Wrong) {
@@ -221,6 +227,7 @@ Json to_json(const BaselineReport& report) {
                          {"bytes", buffer.bytes},
                          {"pass", buffer.pass},
                          {"changed", buffer.changed},
+                         {"tolerance", buffer.tolerance},
                          {"detail", buffer.detail}});
     instances.push_back({{"id", instance.id},
                          {"held_out", instance.held_out},
@@ -247,7 +254,8 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
       for (auto& buffer : entry.at("buffers"))
         instance.buffers.push_back(
-            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail")});
+            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
+             buffer.at("tolerance")});
       report.instances.push_back(std::move(instance));
     }
     return report;

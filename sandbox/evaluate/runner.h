@@ -19,7 +19,8 @@ struct BufferReport {
   std::string name;
   uint64_t bytes = 0;
   bool pass = true, changed = false;
-  std::string detail;  ///< First and worst mismatch.
+  std::string detail;     ///< First and worst mismatch.
+  std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
 };
 struct InstanceReport {
   std::string id;
@@ -53,7 +54,8 @@ class Runner {
   static Result<std::unique_ptr<Runner>> create(const Mep& mep, const std::filesystem::path& folder,
                                                 const RunnerSettings& settings, std::function<void(bool)> quiet);
   /// Runs the original on every instance, compares with the capture, and derives tolerances and write sets.
-  Result<BaselineReport> calibrate(const TrialCode& baseline);
+  /// `roundings`: images of the original that round otherwise.
+  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings);
   /// EXPECTS: calibrated. `held_out_timed`: a confirmation, which times every instance.
   Verdict evaluate(const TrialCode& candidate, bool confirm);
 
@@ -64,6 +66,8 @@ class Runner {
   bool consistent_under_poison(size_t instance, size_t region, const std::vector<std::vector<std::byte>>& results);
   void set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
                       const std::vector<std::vector<std::byte>>& again);
+  /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
+  void add_envelopes(const std::vector<std::string>& roundings);
   std::vector<std::vector<std::byte>> snapshot(size_t instance) const;
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// Restores, runs, checks canaries and compares. False: the verdict says why not.

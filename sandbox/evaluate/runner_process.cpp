@@ -8,17 +8,18 @@ namespace {
 
 constexpr uint32_t kCalibrate = 1, kEvaluate = 2, kAnswer = 3, kQuiet = 4, kGo = 5, kError = 6;
 
-std::string encode(const TrialCode& code, bool confirm) {
+std::string encode(const TrialCode& code, const std::vector<std::string>& roundings, bool confirm) {
   Candidate carrier;  // Its JSON has everything but the image.
   carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
-  return WireWriter().text(code.image).text(to_json(carrier).dump()).number(confirm).take();
+  return WireWriter().text(code.image).text(to_json(carrier).dump()).texts(roundings).number(confirm).take();
 }
 
-std::optional<TrialCode> decode(std::string_view bytes, bool& confirm) {
+std::optional<TrialCode> decode(std::string_view bytes, std::vector<std::string>& roundings, bool& confirm) {
   WireReader reader(bytes);
   TrialCode code;
   code.image = reader.text();
   auto json = parse_json(reader.text(), "candidate");
+  roundings = reader.texts();
   confirm = reader.number();
   if (!reader.ok() || !json.ok()) return std::nullopt;
   auto carrier = candidate_from_json(*json, "candidate");
@@ -36,12 +37,13 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
   auto runner = Runner::create(mep, folder, settings, quiet);
   while (Frame frame = channel.receive()) {
     bool confirm = false;
-    auto code = decode(frame.body, confirm);
+    std::vector<std::string> roundings;
+    auto code = decode(frame.body, roundings, confirm);
     if (!code) return;
     if (!runner.ok()) {
       channel.send(kError, runner.error().message);
     } else if (frame.type == kCalibrate) {
-      auto report = (*runner)->calibrate(*code);
+      auto report = (*runner)->calibrate(*code, roundings);
       if (report.ok()) channel.send(kAnswer, to_json(*report).dump());
       else channel.send(kError, report.error().message);
     } else {
@@ -59,9 +61,10 @@ Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const st
                          }});
 }
 
-Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, bool confirm) {
+Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
+                                       const std::vector<std::string>& roundings, bool confirm) {
   auto died = [&] { return environment_error("the process that runs candidates ended: " + worker_.end()); };
-  if (!worker_.channel().send(request, encode(code, confirm))) return died();
+  if (!worker_.channel().send(request, encode(code, roundings, confirm))) return died();
   int quiets = 0;
   for (;;) {
     Frame frame = worker_.channel().receive();
@@ -80,10 +83,11 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, 
 }
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
+                                                            const std::vector<std::string>& roundings,
                                                             std::function<void(bool)> quiet, BaselineReport& report) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
-  KERNELIFT_ASSIGN(std::string answer, process->ask(kCalibrate, baseline, false));
+  KERNELIFT_ASSIGN(std::string answer, process->ask(kCalibrate, baseline, roundings, false));
   KERNELIFT_ASSIGN(Json json, parse_json(answer, "the runner's report"));
   KERNELIFT_ASSIGN(report, baseline_report_from_json(json, "the runner's report"));
   return process;
@@ -92,7 +96,7 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, co
 Verdict RunnerProcess::evaluate(const TrialCode& candidate, bool confirm) {
   Verdict lost;
   lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
-  auto answer = ask(kEvaluate, candidate, confirm);
+  auto answer = ask(kEvaluate, candidate, {}, confirm);
   if (!answer.ok()) {
     lost.detail = answer.error().message;
     return lost;

@@ -20,6 +20,7 @@ class RunnerProcess {
   /// Starts a fresh runner and lets it learn the original. An Error if the memory cannot be placed, or the process
   /// dies.
   static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
+                                                      const std::vector<std::string>& roundings,
                                                       std::function<void(bool)> quiet, BaselineReport& report);
   /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on.
   Verdict evaluate(const TrialCode& candidate, bool confirm);
@@ -28,7 +29,8 @@ class RunnerProcess {
  private:
   RunnerProcess(Worker worker, std::function<void(bool)> quiet)
       : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
-  Result<std::string> ask(uint32_t request, const TrialCode& code, bool confirm);
+  Result<std::string> ask(uint32_t request, const TrialCode& code, const std::vector<std::string>& roundings,
+                          bool confirm);
   Worker worker_;
   std::function<void(bool)> quiet_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -15,7 +16,6 @@ constexpr double kStandardUlps = 16;
 constexpr double kNarrowUlps = 2;
 // The original was seen a few times only: its true spread is larger than the seen one.
 constexpr double kSpreadMargin = 2;
-constexpr size_t kBlock = 4096;
 
 double integer_distance(const ElementType& type, const std::byte* a, const std::byte* b) {
   uint64_t left = 0, right = 0;
@@ -43,7 +43,35 @@ FloatTolerance FloatTolerance::covering(double ulps_seen, double absolute_seen) 
   return wider;
 }
 
-void Comparator::compare_element(const std::byte* expected, const std::byte* got, uint64_t index,
+std::string FloatTolerance::text(const ElementType& type) const {
+  if (!type.is_float()) return "exact";
+  std::string words;
+  auto add = [&](double value, const char* format) {
+    if (value <= 0) return;
+    char part[96];
+    std::snprintf(part, sizeof part, format, value);
+    words += (words.empty() ? "" : ", ") + std::string(part);
+  };
+  add(envelope, "rounding envelope %.1e of the buffer's scale");
+  add(absolute, "%.1e absolute");
+  add(relative, "%.1e relative");
+  add(ulps, "%.0f ULP");
+  return words.empty() ? "exact" : words;
+}
+
+double scale_of(const ElementType& type, std::span<const std::byte> bytes) {
+  double squares = 0;
+  size_t count = 0;
+  for (size_t at = 0; at + type.width <= bytes.size(); at += type.width) {
+    double value = type.real(&bytes[at]);
+    if (!std::isfinite(value)) continue;
+    squares += value * value, ++count;
+  }
+  double scale = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+  return std::isfinite(scale) ? scale : 0;
+}
+
+void Comparator::compare_element(const std::byte* expected, const std::byte* got, uint64_t index, double allowed,
                                  Comparison& into) const {
   if (std::memcmp(expected, got, type_.width) == 0) return;
   double distance = 0;
@@ -60,7 +88,7 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
       if (!__builtin_sub_overflow(type_.ordered(expected), type_.ordered(got), &exact))
         distance = std::fabs(static_cast<double>(exact));
       double absolute = std::fabs(want - have);
-      tolerated = distance <= tolerance_.ulps || absolute <= tolerance_.absolute ||
+      tolerated = distance <= tolerance_.ulps || absolute <= tolerance_.absolute || absolute <= allowed ||
                   absolute <= tolerance_.relative * std::fabs(want);
       into.largest_ulps = std::max(into.largest_ulps, distance);
       into.largest_absolute = std::max(into.largest_absolute, absolute);
@@ -80,10 +108,14 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
 Comparison Comparator::compare(std::span<const std::byte> expected, std::span<const std::byte> got) const {
   Comparison result;
   const size_t size = std::min(expected.size(), got.size()), width = type_.width, whole = size / width * width;
-  for (size_t begin = 0; begin < whole; begin += kBlock) {
-    size_t end = std::min(whole, begin + kBlock);
+  for (size_t begin = 0; begin < whole; begin += kNeighbourhood) {
+    size_t end = std::min(whole, begin + kNeighbourhood);
     if (std::memcmp(&expected[begin], &got[begin], end - begin) == 0) continue;
-    for (size_t at = begin; at < end; at += width) compare_element(&expected[at], &got[at], at / width, result);
+    double allowed = 0;
+    if (tolerance_.envelope > 0)
+      allowed = tolerance_.envelope * scale_of(type_, expected.subspan(begin, end - begin));
+    for (size_t at = begin; at < end; at += width)
+      compare_element(&expected[at], &got[at], at / width, allowed, result);
   }
   if (whole < size && std::memcmp(&expected[whole], &got[whole], size - whole) != 0) {
     ++result.mismatches;

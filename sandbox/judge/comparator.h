@@ -1,6 +1,7 @@
 // Is this buffer what the original would have left? Every byte is compared, typed: integers, bools and unknown bytes
 // exactly; floating point within a tolerance that comes from what is known of the buffer: the user's override, or else
-// a bound in units of the last place, widened by what the original itself varies from run to run.
+// a bound in units of the last place, widened by what the original itself varies from run to run and by its rounding
+// envelope (rounding_envelope.h): how far the same arithmetic lands when it is merely rounded differently.
 //   NaN       equals NaN whatever its payload, and nothing else
 //   infinity  equals the infinity of its sign only
 //   -0        equals +0
@@ -22,12 +23,20 @@ struct FloatTolerance {
   double ulps = 0;      ///< In spacings of the reference value.
   double relative = 0;  ///< Of the reference's magnitude.
   double absolute = 0;
+  double envelope = 0;  ///< Of the root mean square of the element's neighbourhood.
 
   /// The default for a type, before anything is known of the kernel.
   static FloatTolerance standard(const ElementType& type);
   /// Widened so that it covers `spread` (a distance in ULP and an absolute one) with a margin.
   FloatTolerance covering(double ulps_seen, double absolute_seen) const;
+  /// "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP"; "exact" of a type that is none of floating point.
+  std::string text(const ElementType& type) const;
 };
+
+/// Bytes of reference that make up an element's neighbourhood: a buffer may hold large numbers here and tiny ones there.
+inline constexpr size_t kNeighbourhood = 4096;
+/// Root mean square of the finite elements in `bytes`; 0 of none. EXPECTS: a floating-point type.
+double scale_of(const ElementType& type, std::span<const std::byte> bytes);
 
 struct Mismatch {
   uint64_t offset = 0;  ///< Bytes from the buffer's start.
@@ -51,7 +60,9 @@ class Comparator {
   const ElementType& type() const { return type_; }
 
  private:
-  void compare_element(const std::byte* expected, const std::byte* got, uint64_t index, Comparison& into) const;
+  /// `allowed`: the envelope's share of the neighbourhood's scale.
+  void compare_element(const std::byte* expected, const std::byte* got, uint64_t index, double allowed,
+                       Comparison& into) const;
   ElementType type_;
   FloatTolerance tolerance_;
 };

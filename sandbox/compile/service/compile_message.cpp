@@ -11,6 +11,7 @@ std::string CompileRequest::encode() const {
       .text(to_json(recipe).dump())
       .number(static_cast<uint64_t>(target))
       .text(bitcode)
+      .number(separate_rounding)
       .number(admit)
       .texts(own)
       .take();
@@ -23,6 +24,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   auto json = parse_json(reader.text(), "recipe");
   request.target = reader.number() == 0 ? CompileTarget::Cpu : CompileTarget::Ptx;
   request.bitcode = reader.text();
+  request.separate_rounding = reader.number();
   request.admit = reader.number();
   request.own = reader.texts();
   if (!reader.ok() || !json.ok()) return std::nullopt;

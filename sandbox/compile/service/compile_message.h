@@ -17,6 +17,7 @@ struct CompileRequest {
   Recipe recipe;
   CompileTarget target = CompileTarget::Cpu;
   std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
+  bool separate_rounding = false;  ///< No product is fused with a sum: every operation rounds on its own.
   bool admit = true;             ///< Judge the source by the slice's own findings.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
 

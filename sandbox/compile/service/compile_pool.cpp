@@ -2,7 +2,9 @@
 // a worker is doing, and its time limit does not run meanwhile.
 #include "sandbox/compile/service/compile_pool.h"
 
+#include <algorithm>
 #include <csignal>
+#include <future>
 #include <thread>
 
 #include "sandbox/compile/paths.h"
@@ -176,6 +178,32 @@ CompileReply CompilePool::compile_own(const std::string& source) {
   std::lock_guard lock(mutex_);
   own_ = reply.findings;
   return reply;
+}
+
+std::vector<std::string> CompilePool::compile_roundings(const std::string& source, const CompileReply& own) {
+  struct Way {
+    std::vector<std::string> fast_math;
+    bool separate, vectorize;
+  };
+  const Way ways[] = {
+      {{"contract"}, false, true}, {{}, true, true}, {{"contract", "reassoc", "nsz", "arcp"}, false, true},
+      {{}, false, false}};
+  std::vector<std::future<CompileReply>> replies;
+  for (auto& way : ways) {
+    CompileRequest request;
+    request.source = source, request.target = options_.target, request.admit = false;
+    request.bitcode = own.bitcode;
+    request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
+    request.separate_rounding = way.separate;
+    replies.push_back(std::async(std::launch::async, [this, request] { return run(request); }));
+  }
+  std::vector<std::string> images;
+  for (auto& reply : replies) {
+    CompileReply made = reply.get();
+    if (made.ok() && made.image != own.image && std::find(images.begin(), images.end(), made.image) == images.end())
+      images.push_back(std::move(made.image));
+  }
+  return images;
 }
 
 CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe) {

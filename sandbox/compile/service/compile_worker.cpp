@@ -6,6 +6,8 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -61,7 +63,9 @@ CompileReply failed(CompileReply reply, const Error& error, Outcome otherwise) {
 class Compile {
  public:
   Compile(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell)
-      : request_(request), options_(options), cell_(cell) {}
+      : request_(request), options_(options), cell_(cell) {
+    context_.setDiagnosticHandlerCallBack(&Compile::diagnose, this);
+  }
 
   CompileReply run() {
     // Options first: the front end's own inliner and the backend's tables read them.
@@ -75,6 +79,18 @@ class Compile {
   }
 
  private:
+  /// LLVM's own remarks and warnings ("loop not unrolled") are no lines for the user's terminal; an error, past which it
+  /// would go on to make wrong code, ends this worker like any other fatal error.
+  static void diagnose(const llvm::DiagnosticInfo* info, void* self) {
+    if (info->getSeverity() != llvm::DS_Error) return;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info->print(printer);
+    static_cast<Compile*>(self)->cell_.set_message(text);
+    _exit(kFatalExit);
+  }
+
   void announce(const char* stage, const std::string& item = {}) { cell_.set_stage(stage), cell_.set_item(item); }
 
   std::unique_ptr<llvm::Module> parse() {
@@ -113,6 +129,7 @@ class Compile {
   Status optimise(llvm::Module& module) {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
+    if (request_.separate_rounding) round_separately(module);
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
           run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));

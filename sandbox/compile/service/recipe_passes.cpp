@@ -5,6 +5,8 @@
 #include <llvm/Analysis/LazyCallGraph.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/Verifier.h>
@@ -81,6 +83,26 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
         if (llvm::isa<llvm::FPMathOperator>(instruction))
           instruction.setFastMathFlags(instruction.getFastMathFlags() | flags);
   return done();
+}
+
+void round_separately(llvm::Module& module) {
+  std::vector<llvm::IntrinsicInst*> fusible;
+  for (auto& function : module)
+    for (auto& block : function)
+      for (auto& instruction : block) {
+        if (!llvm::isa<llvm::FPMathOperator>(instruction)) continue;
+        llvm::FastMathFlags flags = instruction.getFastMathFlags();
+        flags.setAllowContract(false);
+        instruction.copyFastMathFlags(flags);
+        auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (call && call->getIntrinsicID() == llvm::Intrinsic::fmuladd) fusible.push_back(call);
+      }
+  for (auto* call : fusible) {
+    llvm::IRBuilder<> builder(call);
+    llvm::Value* product = builder.CreateFMul(call->getArgOperand(0), call->getArgOperand(1));
+    call->replaceAllUsesWith(builder.CreateFAdd(product, call->getArgOperand(2)));
+    call->eraseFromParent();
+  }
 }
 
 Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce) {

@@ -24,6 +24,9 @@ Status set_options(const Recipe& recipe);
 /// Adds the flags to every floating-point operation. An unknown flag is Refused by name.
 Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 
+/// Takes away every permission to fuse a product with a sum.
+void round_separately(llvm::Module& module);
+
 /// Called with "licm on saxpy" before each pass.
 using Announce = std::function<void(const std::string&)>;
 

@@ -264,5 +264,23 @@ TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
   for (auto& future : futures) EXPECT_TRUE(future.get().ok());
 }
 
+TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
+  MepFixture fixture = scale_mep();
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  std::vector<std::future<Verdict>> futures;
+  Candidate candidate;
+  for (int i = 0; i < 12; ++i) {
+    candidate.source = std::string(kScaleSource) + "// " + std::to_string(i) + "\n";
+    futures.push_back((*made)->submit(candidate));
+  }
+  (*made)->abandon();
+  size_t abandoned = 0;
+  for (auto& future : futures) abandoned += !future.get().ok();
+  // Those that were being compiled or measured may have ended as usual; the rest never began.
+  EXPECT_GE(abandoned, 6u);
+  EXPECT_TRUE((*made)->submit(candidate).get().ok());
+}
+
 }  // namespace
 }  // namespace kernelift

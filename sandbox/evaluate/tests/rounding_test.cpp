@@ -1,0 +1,126 @@
+// The rounding envelope through the real thing: a force sum with cancellation, rewritten rightly and wrongly.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kBodies = 1024;
+
+/// `row` sums over j into out[i], with x(), d and r2 to its hand.
+std::string pull(const std::string& row) {
+  return "__global__ void pull(const float* x, float* out, int n) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n" +
+         row + "}\n";
+}
+const std::string kTerm =
+    "    float d = x[j] - x[i];\n    float r2 = d * d + 0.0001f;\n    float inverse = 1.0 / sqrtf(r2);\n";
+const std::string kOriginal = pull("  out[i] = 0;\n  for (int j = 0; j < n; j++) {\n" + kTerm +
+                                   "    out[i] += d * inverse * inverse * inverse;\n  }\n");
+
+std::string accumulated(const std::string& added, const std::string& loop = "for (int j = 0; j < n; j++)") {
+  return pull("  float sum = 0;\n  " + loop + " {\n" + kTerm + "    sum += " + added + ";\n  }\n  out[i] = sum;\n");
+}
+
+MepFixture pull_mep() {
+  MepFixture fixture(kOriginal, "_Z4pullPKfPfi", "pull(float const*, float*, int)");
+  std::vector<float> x(kBodies), before(kBodies, -1.0f), after(kBodies);
+  unsigned state = 12345;
+  for (auto& place : x) {
+    state = state * 1664525u + 1013904223u;
+    place = static_cast<float>(state >> 8) / static_cast<float>(1 << 24);
+  }
+  for (int i = 0; i < kBodies; ++i) {
+    float sum = 0;
+    for (int j = 0; j < kBodies; ++j) {
+      float d = x[j] - x[i], r2 = std::fma(d, d, 0.0001f);
+      float inverse = static_cast<float>(1.0 / static_cast<double>(std::sqrt(r2)));
+      sum = std::fma(d * inverse * inverse, inverse, sum);
+    }
+    after[i] = sum;
+  }
+  MepInstance& instance = fixture.add_instance("a", kBodies / 64, 64);
+  fixture.add_buffer(instance, "x", "float", kTestArena, x, x);
+  fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
+  fixture.add_argument(instance, kBodies, "n");
+  return fixture;
+}
+
+class RoundingTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fixture_ = new MepFixture(pull_mep());
+    EvaluatorOptions options;
+    options.few_candidates = true;
+    options.most_rounds = 8;
+    auto made = make_evaluator(fixture_->mep, fixture_->path(), options);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    evaluator_ = made->release();
+  }
+  static void TearDownTestSuite() {
+    delete evaluator_;
+    delete fixture_;
+  }
+  static Verdict evaluate(const std::string& source, Recipe recipe = {}) {
+    Candidate candidate;
+    candidate.source = source, candidate.recipe = std::move(recipe), candidate.tier = "source";
+    return evaluator_->submit(std::move(candidate)).get();
+  }
+  static MepFixture* fixture_;
+  static Evaluator* evaluator_;
+};
+MepFixture* RoundingTest::fixture_ = nullptr;
+Evaluator* RoundingTest::evaluator_ = nullptr;
+
+TEST_F(RoundingTest, AcceptsASumHeldInARegister) {
+  Verdict verdict = evaluate(accumulated("d * inverse * inverse * inverse"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+}
+
+TEST_F(RoundingTest, AcceptsFactorsAndSumsInAnotherOrder) {
+  Verdict verdict = evaluate(accumulated("d * (inverse * inverse * inverse)"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  verdict = evaluate(accumulated("d * inverse * inverse * inverse", "for (int j = n - 1; j >= 0; j--)"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+}
+
+TEST_F(RoundingTest, RefusesADroppedTerm) {
+  Verdict verdict = evaluate(accumulated("j == n / 2 ? 0.0f : d * inverse * inverse * inverse"));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("rounding envelope"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(RoundingTest, RefusesALoopThatEndsOneShort) {
+  EXPECT_EQ(evaluate(accumulated("d * inverse * inverse * inverse", "for (int j = 0; j < n - 1; j++)")).outcome,
+            Outcome::Wrong);
+}
+
+TEST_F(RoundingTest, RefusesAHalfPrecisionIntermediate) {
+  EXPECT_EQ(evaluate(accumulated("(float)(_Float16)d * inverse * inverse * inverse")).outcome, Outcome::Wrong);
+}
+
+TEST_F(RoundingTest, RefusesAConstantThatIsSlightlyOff) {
+  EXPECT_EQ(evaluate(accumulated("d * inverse * inverse * inverse * 1.0002f")).outcome, Outcome::Wrong);
+}
+
+TEST(Rounding, ReplayShowsTheEnvelope) {
+  MepFixture fixture = pull_mep();
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  ReplayOptions options;
+  options.cold = false;
+  auto report = replay(fixture.path(), options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->text();
+  EXPECT_NE(report->text().find("rounding envelope"), std::string::npos) << report->text();
+  options.tolerance = Tolerance{1e-3, 0};
+  report = replay(fixture.path(), options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->text().find("rounding envelope"), std::string::npos) << report->text();
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,40 @@
+// See rounding_envelope.h.
+#include "sandbox/judge/rounding_envelope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace kernelift {
+namespace {
+
+constexpr double kMargin = 4;
+constexpr double kCapUnits = 800;      // Of ElementType::epsilon: 9.5e-5 for float.
+constexpr double kNarrowCapUnits = 4;  // Half and bfloat16 results are rounded from wider arithmetic.
+constexpr uint32_t kNarrowWidth = 2;
+
+}  // namespace
+
+void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const std::byte> other) {
+  if (!type_.is_float()) return;
+  const size_t width = type_.width, whole = std::min(reference.size(), other.size()) / width * width;
+  for (size_t begin = 0; begin < whole; begin += kNeighbourhood) {
+    size_t end = std::min(whole, begin + kNeighbourhood);
+    if (std::memcmp(&reference[begin], &other[begin], end - begin) == 0) continue;
+    double furthest = 0;
+    for (size_t at = begin; at < end; at += width) {
+      double away = std::fabs(type_.real(&reference[at]) - type_.real(&other[at]));
+      if (std::isfinite(away)) furthest = std::max(furthest, away);
+    }
+    double scale = scale_of(type_, reference.subspan(begin, end - begin));
+    if (scale > 0) spread_ = std::max(spread_, furthest / scale);
+  }
+}
+
+double RoundingEnvelope::granted() const {
+  if (spread_ <= 0) return 0;
+  double cap = (type_.width == kNarrowWidth ? kNarrowCapUnits : kCapUnits) * type_.epsilon();
+  return std::min(cap, kMargin * spread_);
+}
+
+}  // namespace kernelift
