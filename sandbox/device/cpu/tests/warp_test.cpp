@@ -165,6 +165,68 @@ __global__ void tail(const int* in, int* out) {
   }
 }
 
+TEST(Lockstep, HoldsInTemplatesThatReduceThroughAFunctionPointer) {
+  TestImage image = build(R"(
+typedef double (*Reducer)(double, double);
+__device__ double add(double a, double b) { return a + b; }
+__device__ double most(double a, double b) { return a > b ? a : b; }
+template <int offset, Reducer reduce> struct Halves {
+  static __device__ void run(double* values) {
+    if (threadIdx.x < offset) {
+      if (offset > 16) __syncthreads();
+      values[threadIdx.x] = reduce(values[threadIdx.x], values[threadIdx.x + offset]);
+      Halves<offset / 2, reduce>::run(values);
+    }
+  }
+};
+template <Reducer reduce> struct Halves<0, reduce> {
+  static __device__ void run(double*) {}
+};
+template <Reducer reduce> __device__ void block(const double* in, double* out) {
+  __shared__ double values[128];
+  values[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  Halves<64, reduce>::run(values);
+  if (threadIdx.x == 0) *out = values[0];
+}
+__global__ void total(const double* in, double* out) { block<add>(in, out); }
+__global__ void largest(const double* in, double* out) { block<most>(in, out); }
+)");
+  std::vector<double> in(128);
+  for (int i = 0; i < 128; ++i) in[i] = i * 37 % 128;
+  double total = 0, largest = 0;
+  const LaunchOutcome outcome = image.run("total", grid(1, 128), in.data(), &total);
+  ASSERT_TRUE(outcome.ok()) << outcome.detail;
+  EXPECT_EQ(total, 127 * 128 / 2);
+  ASSERT_TRUE(image.run("largest", grid(1, 128), in.data(), &largest).ok());
+  EXPECT_EQ(largest, 127);
+}
+
+TEST(Lockstep, ReachesVolatileAccessesOfRecursiveFunctions) {
+  TestImage image = build(R"(
+__device__ int f(int n, volatile int* p) {
+  volatile int l[64];
+  l[n % 64] = *p;
+  if (n > 40) return l[n % 64];
+  return n + f(n + 1, p) + l[n % 64];
+}
+__device__ __noinline__ int g(volatile int* p) { return *p; }
+__global__ void k(int* p, int* out) {
+  int i = threadIdx.x;
+  out[i] = f(i, p) + g(p);
+  __syncwarp(0xffffffffu);
+  out[i] += 1;
+})");
+  int three = 3;
+  std::vector<int> out(32);
+  ASSERT_TRUE(image.run("1kP", grid(1, 32), &three, out.data()).ok());
+  for (int i = 0; i < 32; ++i) {
+    int want = 3 + 3 + 1;
+    for (int n = i; n <= 40; ++n) want += n + 3;
+    ASSERT_EQ(out[i], want) << i;
+  }
+}
+
 TEST(Lockstep, IsNotForcedOnThreadsThatKeepToTheirOwnElements) {
   TestImage image = build(R"(
 __global__ void own(const int* in, int* out, int n) {

@@ -70,6 +70,24 @@ void force_inlining_of_waits(Module& module) {
   }
 }
 
+/// Lockstep points and yields are placed after this pipeline, by volatile and atomic accesses and fences, and name the
+/// thread: a use holds that parameter where nothing else needs it yet.
+void hold_thread_parameters(Module& module) {
+  for (Function& function : module) {
+    if (function.isDeclaration() || function.arg_empty()) continue;
+    if (none_of(instructions(function), [](const Instruction& i) { return i.isVolatile() || i.isAtomic(); })) continue;
+    IRBuilder<> builder(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    builder.CreateIntrinsic(Intrinsic::fake_use, {}, {DeviceModule::thread_of(function)});
+  }
+}
+
+void release_thread_parameters(Module& module) {
+  for (Function& function : module)
+    for (Instruction& instruction : make_early_inc_range(instructions(function)))
+      if (auto* call = dyn_cast<IntrinsicInst>(&instruction); call && call->getIntrinsicID() == Intrinsic::fake_use)
+        call->eraseFromParent();
+}
+
 constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code size there, and here they block vectors.
 
 }  // namespace
@@ -77,6 +95,7 @@ constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code s
 void prepare(DeviceModule& device, TargetMachine& machine) {
   Module& module = *device.module;
   force_inlining_of_waits(module);
+  hold_thread_parameters(module);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::ExternalLinkage);
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
@@ -87,6 +106,7 @@ void prepare(DeviceModule& device, TargetMachine& machine) {
   passes.addPass(pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
   passes.addPass(GlobalDCEPass());
   pipeline.run(std::move(passes), module);
+  release_thread_parameters(module);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::InternalLinkage);
 }
 
