@@ -158,7 +158,9 @@ void join_renamed_statics(llvm::Module& module) {
 std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
   std::vector<std::string> arguments{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch, "-nocudalib",
                                      "-Wno-unknown-cuda-version", "-Wno-unknown-pragmas", "-Xclang",
-                                     "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string()};
+                                     "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string(),
+                                     // Without a toolkit clang falls back to PTX 4.2, which knows no GPU of this decade.
+                                     "--cuda-feature=+ptx88"};
   arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
   if (options.headers == HeaderSet::Lean) {
     arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));
