@@ -22,6 +22,9 @@ constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over …
 constexpr int kRepeatRounds = 1000;                       ///< … or with none but known ones: a resumed run has many.
 constexpr int kRepeats = 64;                              ///< Known candidates a proposer may offer in a row.
+/// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have tried
+/// them on the hottest kernel before it breeds pass pipelines.
+constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
 
 struct InFlight {
   Candidate candidate;
@@ -58,6 +61,8 @@ class Tuning {
   /// Fills the free places; true if anything was put in flight.
   bool launch_more();
   bool launch_from(size_t arm);
+  /// Arms, the next to be asked first: the opening's, then as the bandit ranks them.
+  std::vector<size_t> order() const;
   Result<bool> collect();
   Status store(InFlight& done, const Verdict& verdict);
   Status confirm_finalists();
@@ -126,12 +131,30 @@ bool Tuning::launch_from(size_t arm) {
   return false;
 }
 
+std::vector<size_t> Tuning::order() const {
+  std::vector<size_t> ranking = bandit_.ranking();
+  auto tried = [&](const char* tier) {
+    auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
+    return static_cast<size_t>(std::count_if(history_.begin(), history_.end(), of_tier) +
+                               std::count_if(flying_.begin(), flying_.end(), of_tier));
+  };
+  // A tier that is absent or has no idea leaves its share to the next.
+  std::vector<size_t> opening;
+  for (auto& [tier, share] : kOpening)
+    if (tried(tier) < share)
+      for (size_t arm : ranking)
+        if (proposers_[arm]->tier() == tier) opening.push_back(arm);
+  std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
+  opening.insert(opening.end(), ranking.begin(), ranking.end());
+  return opening;
+}
+
 bool Tuning::launch_more() {
   bool launched = false;
   size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
   while (flying_.size() < places && !out_of_evaluations() && !out_of_time() && !interrupted()) {
     bool any = false;
-    for (size_t arm : bandit_.ranking())
+    for (size_t arm : order())
       if (launch_from(arm)) {
         any = true;
         break;
@@ -175,6 +198,7 @@ Result<bool> Tuning::collect() {
 }
 
 Status Tuning::confirm_finalists() {
+  evaluator_.abandon();
   std::vector<const RunTrial*> finalists = history_.best_candidates(options_.finalists, false);
   for (auto* trial : history_.best_candidates(options_.finalists, true))
     if (std::find(finalists.begin(), finalists.end(), trial) == finalists.end()) finalists.push_back(trial);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/compile/frontend.h"
+#include "sandbox/compile/paths.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
@@ -62,7 +62,13 @@ TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
   meta.mep_hash = *hash_mep(mep.folder.path(), mep.mep);
   auto run = Run::create(folder.path() / "k-1.klrun", meta);
   TierOptions options;
-  options.clang_arguments = {{"--no-such-option"}, frontend_arguments({})};
+  // No header is read but this one: what the toolkit's headers hold is not this test's matter.
+  auto prelude = folder.path() / "prelude.h";
+  ASSERT_TRUE(write_atomically(prelude, std::string_view("#define __global__ __attribute__((global))\n")).ok());
+  options.clang_arguments = {{"--no-such-option"},
+                             {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib",
+                              "-Wno-unknown-cuda-version", "-resource-dir", clang_resource_folder().string(), "-include",
+                              prelude.string()}};
   TuneOptions tuning;
   tuning.evaluations = 250;
   auto report = tune(mep.mep, mep.folder.path(), evaluator, *run, *make_proposers(mep.mep, source, options), tuning);

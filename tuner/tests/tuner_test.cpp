@@ -83,6 +83,22 @@ TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
   for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note;
 }
 
+TEST_F(TunerTest, OpensWithKnobsBeforeItBreedsPipelines) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 8;
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  for (size_t i = 1; i < evaluator.submitted.size(); ++i) EXPECT_EQ(evaluator.submitted[i].tier, "params") << i;
+}
+
+TEST_F(TunerTest, AbandonsWhatIsInFlightBeforeItConfirms) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 20;
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  EXPECT_EQ(evaluator.abandoned_before_confirming, evaluator.confirmed.size());
+}
+
 TEST_F(TunerTest, ReportsConfirmedFigures) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
@@ -114,11 +130,12 @@ TEST_F(TunerTest, EndsWhenNothingIsLeftToTry) {
 
 TEST_F(TunerTest, KeepsToItsTimeBudget) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
+  // The budget is spent when the clock says so, however fast the machine: candidates never run out here.
   FakeEvaluator evaluator(landscape, 2, std::chrono::milliseconds(5));
   options_.seconds = 0.5;
   auto report = tune_into(run, evaluator);
   EXPECT_EQ(report->stopped_by, "time");
-  EXPECT_LT(report->seconds, 1.0);
+  EXPECT_GE(report->seconds, options_.seconds / 2);
 }
 
 TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {

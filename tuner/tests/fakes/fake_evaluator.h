@@ -41,15 +41,19 @@ class FakeEvaluator : public Evaluator {
     });
   }
   int parallelism() const override { return parallelism_; }
+  void abandon() override { abandoned_ = true; }
   Verdict confirm(const Candidate& candidate) override {
+    abandoned_before_confirming += abandoned_;
     confirmed.push_back(candidate);
     return landscape_(candidate);
   }
 
   std::vector<Candidate> submitted, confirmed;   ///< In order.
+  size_t abandoned_before_confirming = 0;
 
  private:
   Landscape landscape_;
+  bool abandoned_ = false;
   int parallelism_;
   std::chrono::milliseconds delay_;
   std::mutex mutex_;
