@@ -32,10 +32,12 @@ f64 __nv_normcdfinv(f64 p) {
   if (p == 1) return KL_INF;
   return p <= 0.5 ? lower_quantile(p) : -lower_quantile(1 - p);
 }
+f64 __nv_erfinv(f64 y);
 f64 __nv_erfcinv(f64 y) {
   if (!(y >= 0 && y <= 2)) return KL_NAN;
   if (y == 0) return KL_INF;
   if (y == 2) return -KL_INF;
+  if (__builtin_elementwise_abs(1 - y) < 0.5) return __nv_erfinv(1 - y);  // 1 - y is exact there, and small near the zero.
   return y <= 1 ? -lower_quantile(y / 2) / KL_SQRT2 : lower_quantile((2 - y) / 2) / KL_SQRT2;
 }
 f64 __nv_erfinv(f64 y) {
@@ -54,9 +56,22 @@ f64 __nv_erfinv(f64 y) {
   x = -lower_quantile((1 - a) / 2) / KL_SQRT2;
   return y < 0 ? -x : x;
 }
-f64 __nv_normcdf(f64 x) { return 0.5 * erfc(-x / KL_SQRT2); }
+// erfc's slope makes the rounding of its argument x²-fold in the tail, so what -x/sqrt(2) lost is put back to first order.
+f64 __nv_normcdf(f64 x) {
+  const f64 high = 0.70710678118654757, low = -4.8336466567264567e-17;  // 1/sqrt(2)
+  const f64 t = -x * high;
+  const f64 lost = __builtin_elementwise_fma(-x, high, -t) - x * low;
+  const f64 tail = erfc(t);
+  if (!(__builtin_elementwise_abs(t) < 26)) return 0.5 * tail;
+  return 0.5 * (tail - lost * (2 / KL_SQRT_PI) * __builtin_elementwise_exp(-t * t));
+}
+// Likewise for what x² lost.
 f64 __nv_erfcx(f64 x) {
-  if (x < 25) return __builtin_elementwise_exp(x * x) * erfc(x);
+  if (x < 25) {
+    const f64 square = x * x, scale = __builtin_elementwise_exp(square);
+    if (scale == (f64)KL_INF) return scale;
+    return __builtin_elementwise_fma(scale, __builtin_elementwise_fma(x, x, -square), scale) * erfc(x);
+  }
   // Asymptotic series; at 25 the first term left out is below 1e-17.
   const f64 r = 1 / (x * x);
   return (1 + r * (-0.5 + r * (0.75 + r * (-1.875 + r * (6.5625 - r * 29.53125))))) / (x * KL_SQRT_PI);

@@ -15,12 +15,9 @@ using namespace llvm;
 
 namespace {
 
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc23-extensions"
 constexpr unsigned char kBitcode[] = {
-#embed KERNELIFT_DEVICELIB
+#include KERNELIFT_DEVICELIB
 };
-#pragma clang diagnostic pop
 
 std::unique_ptr<Module> open_library(LLVMContext& context) {
   MemoryBufferRef bytes(StringRef(reinterpret_cast<const char*>(kBitcode), sizeof kBitcode), "device library");
