@@ -16,7 +16,8 @@ struct RaceRules {
   double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
   double smallest_gain = 1.01;  ///< What a win must exceed (kSmallestGain).
   double settled_width = 0.02;  ///< Relative width at which a clear winner is known well enough.
-  double most_seconds = 1.0;    ///< Measured time (both sides together) after which the race ends as it stands.
+  double most_seconds = 0.4;    ///< Measured time of an instance, both sides together, after which the race ends as it
+                                ///< stands: a screening; finalists are confirmed with samples of their own.
 };
 
 class Race {
