@@ -1,7 +1,9 @@
 // Claims about core/base: files, processes, hashes, JSON.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -37,10 +39,23 @@ TEST(File, WritesAtomicallyAndReadsBack) {
 }
 
 TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  auto failed = write_atomically("/proc/kernelift-cannot-write-here/x", std::string_view("x"));
+  auto folder = TemporaryFolder::create("kl-full");
+  ASSERT_TRUE(folder.ok());
+  fs::path path = folder->path() / "artefact";
+  ASSERT_TRUE(write_atomically(path, std::string_view("old")).ok());
+  // A file-size limit stands in for a full disk: the write fails half-way.
+  rlimit before{}, small{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = {4096, before.rlim_max};
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  auto failed = write_atomically(path, std::string(100000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
   ASSERT_FALSE(failed.ok());
-  EXPECT_NE(failed.error().message.find("/proc/kernelift-cannot-write-here/x"), std::string::npos);
+  EXPECT_NE(failed.error().message.find(path.string()), std::string::npos);
+  EXPECT_EQ(*read_text(path), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder->path()), {}), 1) << "the temporary file is gone";
 }
 
 TEST(File, NamesWhatIsMissing) {
