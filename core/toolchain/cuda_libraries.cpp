@@ -1,0 +1,105 @@
+// See cuda_libraries.h. Files are looked at, never loaded: a library of the wrong version in this process would stay.
+#include "core/toolchain/cuda_libraries.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+std::vector<fs::path> split_folders(const char* list) {
+  std::vector<fs::path> folders;
+  std::istringstream words(list ? list : "");
+  for (std::string word; std::getline(words, word, ':');)
+    if (!word.empty()) folders.emplace_back(word);
+  return folders;
+}
+
+void add(std::vector<fs::path>& to, const fs::path& folder) {
+  std::error_code code;
+  fs::path real = fs::canonical(folder, code);
+  if (!code && fs::is_directory(real, code) && std::find(to.begin(), to.end(), real) == to.end()) to.push_back(real);
+}
+
+void add_toolkit(std::vector<fs::path>& to, const fs::path& root) {
+  for (const char* part : {"lib64", "targets/x86_64-linux/lib", "extras/CUPTI/lib64", "lib"}) add(to, root / part);
+}
+
+/// /usr/local/cuda first, then the versioned ones, newest first ("cuda-13.0" before "cuda-9.2").
+std::vector<fs::path> installed_toolkits() {
+  std::vector<fs::path> found;
+  std::error_code code;
+  for (auto& entry : fs::directory_iterator("/usr/local", code))
+    if (entry.path().filename().string().starts_with("cuda")) found.push_back(entry.path());
+  auto version = [](const fs::path& path) {
+    std::string name = path.filename();
+    size_t dash = name.find('-');
+    return dash == std::string::npos ? 1e9 : std::atof(name.c_str() + dash + 1);
+  };
+  std::sort(found.begin(), found.end(), [&](auto& a, auto& b) { return version(a) > version(b); });
+  return found;
+}
+
+/// site-packages/nvidia/{cu13,cuda_cupti,nvjitlink}/lib of the environments that a shell would use.
+void add_wheels(std::vector<fs::path>& to) {
+  std::vector<fs::path> roots;
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* root = std::getenv(name)) roots.emplace_back(root);
+  for (auto& folder : split_folders(std::getenv("PATH"))) {
+    std::error_code code;
+    if (fs::exists(folder / "python3", code)) roots.push_back(folder.parent_path());
+  }
+  if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
+  std::error_code code;
+  for (auto& root : roots)
+    for (auto& python : fs::directory_iterator(root / "lib", code)) {
+      if (!python.path().filename().string().starts_with("python3")) continue;
+      for (auto& wheel : fs::directory_iterator(python.path() / "site-packages/nvidia", code))
+        add(to, wheel.path() / "lib");
+    }
+}
+
+bool is_version(const std::string& file, const std::string& stem, int major) {
+  return file == stem + "." + std::to_string(major) || file.starts_with(stem + "." + std::to_string(major) + ".");
+}
+
+}  // namespace
+
+std::vector<fs::path> cuda_library_folders() {
+  std::vector<fs::path> folders;
+  for (auto& folder : split_folders(std::getenv("KERNELIFT_CUDA_LIBRARIES"))) add(folders, folder);
+  for (auto& folder : split_folders(std::getenv("LD_LIBRARY_PATH"))) add(folders, folder);
+  for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
+    if (const char* root = std::getenv(name)) add_toolkit(folders, root);
+  for (auto& folder : split_folders(std::getenv("PATH"))) {
+    std::error_code code;
+    fs::path nvcc = fs::canonical(folder / "nvcc", code);
+    if (!code) add_toolkit(folders, nvcc.parent_path().parent_path());
+  }
+  for (auto& toolkit : installed_toolkits()) add_toolkit(folders, toolkit);
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"}) add(folders, folder);
+  add_wheels(folders);
+  return folders;
+}
+
+Result<fs::path> find_cuda_library(const std::string& stem, int major) {
+  auto folders = cuda_library_folders();
+  for (auto& folder : folders) {
+    std::error_code code;
+    std::vector<fs::path> found;
+    for (auto& entry : fs::directory_iterator(folder, code))
+      if (is_version(entry.path().filename(), stem, major) && fs::exists(entry.path(), code)) found.push_back(entry.path());
+    if (!found.empty()) return *std::min_element(found.begin(), found.end());  // The soname: shortest, so first.
+  }
+  std::string where;
+  for (auto& folder : folders) where += (where.empty() ? "" : ", ") + folder.string();
+  std::string wheel = stem.starts_with("libcupti") ? "nvidia-cuda-cupti" : "nvidia-nvjitlink";
+  return environment_error("no " + stem + "." + std::to_string(major) + " in " + (where.empty() ? "any usual place" : where) +
+                           "; install the CUDA toolkit " + std::to_string(major) + ", or: pip install " + wheel +
+                           ", or name its folder in KERNELIFT_CUDA_LIBRARIES");
+}
+
+}  // namespace kernelift
