@@ -34,6 +34,22 @@ std::string optional_data_name(const Json& from) {
   return from.get<std::string>().empty() ? std::string() : data_name(from);
 }
 
+MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
+  MepSymbolSlot slot;
+  slot.region = from.value("region", -1), slot.variable = from.value("variable", -1);
+  slot.offset = from.at("offset"), slot.addend = from.at("addend");
+  slot.key = from.at("key"), slot.spelling = from.at("spelling"), slot.name = from.at("name");
+  bool sound = slot.region < int(of.regions.size()) && slot.variable < int(of.variables.size()) &&
+               (slot.region < 0 || slot.variable < 0);
+  uint64_t size = !sound ? 0
+                  : slot.region >= 0   ? of.regions[size_t(slot.region)].size
+                  : slot.variable >= 0 ? of.variables[size_t(slot.variable)].size
+                                       : of.arguments.size();
+  if (size < sizeof(uint64_t) || slot.offset > size - sizeof(uint64_t))
+    malformed("the address of " + slot.key + " in instance " + of.id + " lies outside what should hold it");
+  return slot;
+}
+
 MepInstance instance_from_json(const Json& from) {
   MepInstance instance;
   instance.id = from.at("id");
@@ -46,6 +62,11 @@ MepInstance instance_from_json(const Json& from) {
   instance.microseconds = from.at("microseconds");
   instance.weight = from.at("weight");
   instance.held_out = from.at("held_out");
+  if (auto settings = from.find("settings"); settings != from.end())
+    instance.settings = launch_settings_from_json(*settings);
+  if (auto in_vivo = from.find("in_vivo"); in_vivo != from.end())
+    instance.in_vivo = {in_vivo->value("cache", ""), in_vivo->value("how", ""), in_vivo->value("spread", 0.0),
+                        in_vivo->value("launches", uint64_t(0))};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
     region.address = entry.at("address");
@@ -58,6 +79,13 @@ MepInstance instance_from_json(const Json& from) {
     region.reached_from = entry.at("reached_from");
     region.parameter = entry.at("parameter");
     region.element = entry.at("element");
+    if (auto pointers = entry.find("pointers"); pointers != entry.end()) {
+      region.pointer_stride = pointers->at("stride");
+      region.pointer_offsets = pointers->at("offsets").get<std::vector<uint32_t>>();
+      for (uint32_t offset : region.pointer_offsets)
+        if (uint64_t(offset) + sizeof(uint64_t) > region.pointer_stride)
+          malformed("a pointer of a region of instance " + instance.id + " lies outside its element");
+    }
     instance.regions.push_back(std::move(region));
   }
   for (auto& entry : from.at("variables")) {
@@ -72,6 +100,8 @@ MepInstance instance_from_json(const Json& from) {
     variable.after = optional_data_name(entry.at("after"));
     instance.variables.push_back(std::move(variable));
   }
+  if (auto symbols = from.find("symbols"); symbols != from.end())
+    for (auto& entry : *symbols) instance.symbols.push_back(symbol_from_json(entry, instance));
   return instance;
 }
 
@@ -119,6 +149,9 @@ Mep mep_from_json(const Json& from) {
   mep.unit = slice.at("unit");
   mep.compile_flags = slice.at("compile_flags").get<std::vector<std::string>>();
   mep.headers = slice.at("headers");
+  if (auto command = slice.find("compile_command"); command != slice.end())
+    mep.compile_command = command->get<std::vector<std::string>>();
+  mep.compile_folder = slice.value("compile_folder", "");
   mep.origins = origins_from_json(slice.at("origins"));
   for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
@@ -135,7 +168,7 @@ Mep mep_from_json(const Json& from) {
 // Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
 static Json to_json(const MepInstance& instance) {
   Json regions = Json::array(), variables = Json::array();
-  for (auto& region : instance.regions)
+  for (auto& region : instance.regions) {
     regions.push_back({{"address", region.address},
                        {"size", region.size},
                        {"kind", name(region.kind)},
@@ -144,6 +177,9 @@ static Json to_json(const MepInstance& instance) {
                        {"reached_from", region.reached_from},
                        {"parameter", region.parameter},
                        {"element", region.element}});
+    if (region.pointer_stride)
+      regions.back()["pointers"] = {{"stride", region.pointer_stride}, {"offsets", region.pointer_offsets}};
+  }
   for (auto& variable : instance.variables)
     variables.push_back({{"name", variable.name},
                          {"key", variable.key},
@@ -153,15 +189,28 @@ static Json to_json(const MepInstance& instance) {
                          {"size", variable.size},
                          {"before", variable.before},
                          {"after", variable.after}});
-  return {{"id", instance.id},
-          {"geometry", to_json(instance.geometry)},
-          {"arguments", hex_text(instance.arguments)},
-          {"parameters", to_json(instance.parameters)},
-          {"microseconds", instance.microseconds},
-          {"weight", instance.weight},
-          {"held_out", instance.held_out},
-          {"regions", regions},
-          {"variables", variables}};
+  Json json = {{"id", instance.id},
+               {"geometry", to_json(instance.geometry)},
+               {"arguments", hex_text(instance.arguments)},
+               {"parameters", to_json(instance.parameters)},
+               {"microseconds", instance.microseconds},
+               {"weight", instance.weight},
+               {"held_out", instance.held_out},
+               {"regions", regions},
+               {"variables", variables}};
+  // What older readers do not know and plain launches do not have.
+  if (Json settings = to_json(instance.settings); !settings.empty()) json["settings"] = settings;
+  if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())
+    json["in_vivo"] = {
+        {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches}};
+  for (auto& slot : instance.symbols) {
+    Json entry = {{"offset", slot.offset}, {"addend", slot.addend}, {"key", slot.key},
+                  {"spelling", slot.spelling}, {"name", slot.name}};
+    if (slot.region >= 0) entry["region"] = slot.region;
+    if (slot.variable >= 0) entry["variable"] = slot.variable;
+    json["symbols"].push_back(std::move(entry));
+  }
+  return json;
 }
 
 Result<Mep> Mep::read(const fs::path& folder) {
@@ -187,6 +236,8 @@ Status Mep::write(const fs::path& folder) const {
                     {"proof_note", proof_note},
                     {"unit", unit},
                     {"compile_flags", compile_flags},
+                    {"compile_command", compile_command},
+                    {"compile_folder", compile_folder},
                     {"headers", headers},
                     {"origins", origins_to_json(origins)}};
   value["launches"] = list_to_json(launches);

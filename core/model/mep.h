@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/capture.h"
+#include "core/model/launch_settings.h"
 #include "core/model/scan_index.h"
 
 namespace kernelift {
@@ -26,6 +27,20 @@ struct MepRegion {
   std::string reached_from;                              ///< "arg 2"…
   int parameter = -1;                                    ///< Index of the pointer parameter that reaches it, or -1.
   std::string element = "byte";                          ///< Canonical element type: float double int byte…
+  /// Where addresses lie, by type: at every offset of every `pointer_stride` bytes. Stride 0: the type is not known or
+  /// holds none (element tells which: "byte" is not known).
+  uint64_t pointer_stride = 0;
+  std::vector<uint32_t> pointer_offsets = {};
+};
+
+/// Eight recorded bytes that hold the address of something of the kernel's module, which lies elsewhere in every image:
+/// replay writes the address of the image's own there. Exactly one of region and variable is set, or neither: arguments.
+struct MepSymbolSlot {
+  int region = -1, variable = -1;                        ///< Indices of the instance's; -1 both: `offset` is in arguments.
+  uint64_t offset = 0;
+  std::string key, spelling;                             ///< The variable it points to: canonical; as the source names it.
+  std::string name;                                      ///< As clang mangles it.
+  uint64_t addend = 0;                                   ///< Bytes past the variable's begin.
 };
 
 struct MepVariable {
@@ -37,15 +52,26 @@ struct MepVariable {
   std::string before, after;
 };
 
+/// How the recorded duration came about: what a replayed one may be compared with.
+struct InVivo {
+  std::string cache;                                     ///< "cold" | "warm" | "as recorded"; "" where nobody knows.
+  std::string how;                                       ///< "CUPTI activity, launches without snapshot".
+  double spread = 0;                                     ///< Of the median: half the interquartile range over it.
+  uint64_t launches = 0;                                 ///< How many the median is of.
+};
+
 struct MepInstance {
   std::string id;
   Geometry geometry;
+  LaunchSettings settings;
+  InVivo in_vivo;
   std::vector<std::byte> arguments;
   std::vector<Parameter> parameters;
   double microseconds = 0, weight = 1;
   bool held_out = false;
   std::vector<MepRegion> regions;
   std::vector<MepVariable> variables;
+  std::vector<MepSymbolSlot> symbols;
 };
 
 /// How strict the comparison of a buffer is. Integers are always bit-exact.
@@ -63,6 +89,8 @@ struct Mep {
   std::string proof_note;
   std::vector<LineOrigin> origins;                       ///< Per line of kernel.cu.
   std::string unit;                                      ///< The original main file.
+  std::vector<std::string> compile_command;              ///< The application's own for `unit`; empty: not known.
+  std::string compile_folder;                            ///< Where it ran.
   std::vector<std::string> compile_flags;                ///< Device-relevant flags in clang's spelling: -std -D -I -ffast-math…
   std::string headers = "lean";                          ///< lean | toolkit: the headers it was proven with.
   std::vector<LaunchSite> launches;

@@ -37,12 +37,45 @@ class MepTest : public ::testing::Test {
     instance.arguments.assign(12, std::byte{3}), instance.parameters = {{0, 8}, {8, 4}};
     instance.microseconds = 3.5, instance.weight = 0.5, instance.held_out = true;
     instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, "arg 0", 0, "float"}};
+    instance.regions[0].pointer_stride = 16, instance.regions[0].pointer_offsets = {8};
     instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before}};
+    instance.settings.cluster = Dim3{4, 1, 1}, instance.settings.max_dynamic_shared = 100 << 10;
+    instance.settings.stack_bytes = 4096, instance.settings.not_replayed = {"memory synchronisation domain"};
+    instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40};
+    instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
+    mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build";
     mep.instances = {instance};
     mep.captured_on = "cpu", mep.app_root = "/app", mep.tolerance = {1e-5, 1e-8};
     return mep;
   }
 };
+
+TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
+  ASSERT_TRUE(sample().write(scratch_.path()).ok());
+  auto json = read_json(scratch_.path() / "mep.json");
+  ASSERT_TRUE(json.ok());
+  for (const char* key : {"settings", "in_vivo", "symbols"}) json->at("instances").at(0).erase(key);
+  json->at("instances").at(0).at("regions").at(0).erase("pointers");
+  for (const char* key : {"compile_command", "compile_folder"}) json->at("slice").erase(key);
+  ASSERT_TRUE(write_json(scratch_.path() / "mep.json", *json).ok());
+  auto read = Mep::read(scratch_.path());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->instances[0].settings, LaunchSettings{});
+  EXPECT_TRUE(read->instances[0].symbols.empty());
+  EXPECT_TRUE(read->compile_command.empty());
+}
+
+TEST_F(MepTest, RefusesAnAddressSlotOutsideWhatShouldHoldIt) {
+  for (auto slot : {MepSymbolSlot{-1, -1, 5, "c", "c", "_ZL1c", 0}, MepSymbolSlot{1, -1, 0, "c", "c", "_ZL1c", 0},
+                    MepSymbolSlot{0, -1, ~0ull, "c", "c", "_ZL1c", 0}}) {
+    Mep mep = sample();
+    mep.instances[0].symbols = {slot};
+    ASSERT_TRUE(mep.write(scratch_.path()).ok());
+    auto read = Mep::read(scratch_.path());
+    ASSERT_FALSE(read.ok()) << slot.offset;
+    EXPECT_THAT(read.error().message, HasSubstr("address of c"));
+  }
+}
 
 TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   Mep written = sample();
@@ -68,6 +101,16 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(instance.regions[0].before, written.instances[0].regions[0].before);
   EXPECT_EQ(instance.regions[0].element, "float");
   EXPECT_EQ(instance.variables[0].spelling, "c");
+  EXPECT_EQ(instance.regions[0].pointer_stride, 16u);
+  EXPECT_EQ(instance.regions[0].pointer_offsets, written.instances[0].regions[0].pointer_offsets);
+  EXPECT_EQ(instance.settings, written.instances[0].settings);
+  EXPECT_EQ(instance.in_vivo.cache, "as recorded");
+  EXPECT_EQ(instance.in_vivo.launches, 40u);
+  ASSERT_EQ(instance.symbols.size(), 2u);
+  EXPECT_EQ(instance.symbols[0].addend, 8u);
+  EXPECT_EQ(instance.symbols[1].region, 0);
+  EXPECT_EQ(read->compile_command, written.compile_command);
+  EXPECT_EQ(read->compile_folder, "/app/build");
   EXPECT_TRUE(instance.held_out);
   EXPECT_EQ(read->tolerance.relative, 1e-5);
 }
