@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -84,17 +85,23 @@ size_t read_at(int fd, void* data, size_t size, uint64_t offset) {
 
 }  // namespace
 
+/// What one thread needs to make a record.
+struct RecordMaker {
+  ZSTD_CCtx* zstd = ZSTD_createCCtx();
+  std::vector<char> record;  ///< Head, data and padding of one chunk, written by one call.
+  ~RecordMaker() { ZSTD_freeCCtx(zstd); }
+};
+
 struct ChunkWriter::State {
   fs::path file;
   int fd = -1;
+  std::mutex turn;  ///< Guards what follows; hashing and compression are done outside of it.
   uint64_t end = 0;
   std::unordered_set<Hash, HashOfHash> known;
-  ZSTD_CCtx* zstd = nullptr;
-  std::vector<char> record;  ///< Head, data and padding of one chunk, written by one call.
+  std::vector<std::unique_ptr<RecordMaker>> idle;
 
   ~State() {
     if (fd >= 0) close(fd);
-    ZSTD_freeCCtx(zstd);
   }
 };
 
@@ -106,8 +113,8 @@ Result<std::unique_ptr<ChunkWriter>> ChunkWriter::create(const fs::path& file) {
   state->file = file;
   state->fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (state->fd < 0) return file_error("create", file);
-  state->zstd = ZSTD_createCCtx();
-  if (!state->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
+  state->idle.push_back(std::make_unique<RecordMaker>());
+  if (!state->idle.back()->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
   FileHead head{{}, kChunkStoreVersion, kChunkStoreVersion};
   std::memcpy(head.magic, kFileMagic, sizeof kFileMagic);
   if (!write_at(state->fd, &head, sizeof head, 0)) return file_error("write", file);
@@ -119,11 +126,19 @@ Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
   KERNELIFT_ASSERT(bytes.size() <= kLargestChunk, "chunks are cut by the caller");
   State& s = *state_;
   Hash hash = hash_bytes(bytes);
-  if (s.known.contains(hash)) return hash;
-  s.record.resize(sizeof(RecordHead) + ZSTD_compressBound(bytes.size()) + kAlignment);
-  char* data = s.record.data() + sizeof(RecordHead);
-  size_t stored =
-      ZSTD_compressCCtx(s.zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(), bytes.size(), kCompressionLevel);
+  std::unique_ptr<RecordMaker> maker;
+  {
+    std::lock_guard lock(s.turn);
+    if (s.known.contains(hash)) return hash;
+    if (!s.idle.empty()) maker = std::move(s.idle.back()), s.idle.pop_back();
+  }
+  if (!maker) maker = std::make_unique<RecordMaker>();
+  std::vector<char>& record = maker->record;
+  record.resize(sizeof(RecordHead) + ZSTD_compressBound(bytes.size()) + kAlignment);
+  char* data = record.data() + sizeof(RecordHead);
+  size_t stored = maker->zstd ? ZSTD_compressCCtx(maker->zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(),
+                                                  bytes.size(), kCompressionLevel)
+                              : bytes.size();
   RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
   if (ZSTD_isError(stored) || stored >= bytes.size()) {
     head.encoding = kRaw;
@@ -132,17 +147,21 @@ Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
   }
   head.stored = static_cast<uint32_t>(stored);
   head.check = head.expected_check();
-  std::memcpy(s.record.data(), &head, sizeof head);
+  std::memcpy(record.data(), &head, sizeof head);
   uint64_t size = aligned(sizeof head + stored);
   std::memset(data + stored, 0, size - sizeof head - stored);
-  if (!write_at(s.fd, s.record.data(), size, s.end)) {
-    Error error = file_error("write", s.file);
-    // Nothing of a half-written record stays: what was stored before remains a sound file.
-    if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
-    return error;
+  std::lock_guard lock(s.turn);
+  if (!s.known.contains(hash)) {  // Another thread may have stored an equal chunk meanwhile.
+    if (!write_at(s.fd, record.data(), size, s.end)) {
+      Error error = file_error("write", s.file);
+      // Nothing of a half-written record stays: what was stored before remains a sound file.
+      if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
+      return error;
+    }
+    s.end += size;
+    s.known.insert(hash);
   }
-  s.end += size;
-  s.known.insert(hash);
+  s.idle.push_back(std::move(maker));
   return hash;
 }
 
@@ -151,7 +170,10 @@ Status ChunkWriter::sync() {
   return done();
 }
 
-uint64_t ChunkWriter::file_bytes() const { return state_->end; }
+uint64_t ChunkWriter::file_bytes() const {
+  std::lock_guard lock(state_->turn);
+  return state_->end;
+}
 
 struct ChunkReader::State {
   struct Place {

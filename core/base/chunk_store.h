@@ -25,7 +25,8 @@ namespace kernelift {
 inline constexpr uint32_t kChunkStoreVersion = 1;
 inline constexpr uint32_t kLargestChunk = 16 << 20;  ///< Larger sizes in a record's head are damage, not data.
 
-/// Appends chunks. Memory: one compressed chunk, and 16 bytes per distinct chunk to know what is there already.
+/// Appends chunks; put() may be called by several threads at once, which then hash and compress side by side. Memory:
+/// one compressed chunk per thread, and 16 bytes per distinct chunk to know what is there already.
 class ChunkWriter {
  public:
   /// Fails if the file exists: an archive is never appended to by a second process.

@@ -67,6 +67,52 @@ void images_from_json(const Json& from, Image& before, Image& after) {
   if (after.size != before.size) malformed("the images before and after differ in size");
 }
 
+Json settings_to_json(const LaunchSettings& settings) {
+  return {{"entry", settings.entry},
+          {"cluster", {settings.cluster.x, settings.cluster.y, settings.cluster.z}},
+          {"cluster_policy", settings.cluster_policy},
+          {"priority", settings.priority},
+          {"programmatic", settings.programmatic},
+          {"carveout", settings.carveout},
+          {"other", settings.other},
+          {"max_dynamic_shared", settings.max_dynamic_shared},
+          {"registers", settings.registers},
+          {"static_shared", settings.static_shared},
+          {"local_bytes", settings.local_bytes},
+          {"binary_version", settings.binary_version},
+          {"ptx_version", settings.ptx_version},
+          {"stack_limit", settings.stack_limit},
+          {"heap_limit", settings.heap_limit},
+          {"printf_limit", settings.printf_limit},
+          {"cache_config", settings.cache_config},
+          {"stream", settings.stream}};
+}
+
+LaunchSettings settings_from_json(const Json& from) {
+  LaunchSettings settings;
+  settings.known = true;
+  settings.entry = from.value("entry", "");
+  if (from.contains("cluster"))
+    settings.cluster = {from["cluster"].at(0), from["cluster"].at(1), from["cluster"].at(2)};
+  settings.cluster_policy = from.value("cluster_policy", 0);
+  settings.priority = from.value("priority", 0);
+  settings.programmatic = from.value("programmatic", false);
+  settings.carveout = from.value("carveout", -1);
+  settings.other = from.value("other", std::vector<std::string>());
+  settings.max_dynamic_shared = from.value("max_dynamic_shared", 0u);
+  settings.registers = from.value("registers", 0u);
+  settings.static_shared = from.value("static_shared", 0u);
+  settings.local_bytes = from.value("local_bytes", 0u);
+  settings.binary_version = from.value("binary_version", 0);
+  settings.ptx_version = from.value("ptx_version", 0);
+  settings.stack_limit = from.value("stack_limit", uint64_t(0));
+  settings.heap_limit = from.value("heap_limit", uint64_t(0));
+  settings.printf_limit = from.value("printf_limit", uint64_t(0));
+  settings.cache_config = from.value("cache_config", 0);
+  settings.stream = from.value("stream", "");
+  return settings;
+}
+
 Json instance_to_json(const CapturedInstance& instance) {
   Json regions = Json::array(), variables = Json::array();
   for (auto& region : instance.regions) {
@@ -80,7 +126,7 @@ Json instance_to_json(const CapturedInstance& instance) {
     images_to_json(entry, variable.before, variable.after);
     variables.push_back(std::move(entry));
   }
-  return {{"id", instance.id},
+  Json line = {{"id", instance.id},
           {"kernel", instance.kernel},
           {"mangled", instance.mangled},
           {"unit", instance.unit},
@@ -93,6 +139,9 @@ Json instance_to_json(const CapturedInstance& instance) {
           {"held_out", instance.held_out},
           {"regions", regions},
           {"variables", variables}};
+  if (instance.settings.known) line["settings"] = settings_to_json(instance.settings);
+  if (instance.code.size > 0) line["code"] = image_to_json(instance.code);
+  return line;
 }
 
 CapturedInstance instance_from_json(const Json& from) {
@@ -130,6 +179,8 @@ CapturedInstance instance_from_json(const Json& from) {
     images_from_json(entry, variable.before, variable.after);
     instance.variables.push_back(std::move(variable));
   }
+  if (from.contains("settings")) instance.settings = settings_from_json(from["settings"]);
+  if (from.contains("code")) instance.code = image_from_json(from["code"]);
   return instance;
 }
 
@@ -310,6 +361,8 @@ Result<Image> CaptureWriter::store(std::span<const std::byte> bytes) {
   }
   return image;
 }
+
+Result<Hash> CaptureWriter::store_chunk(std::span<const std::byte> bytes) { return state_->chunks->put(bytes); }
 
 Status CaptureWriter::finish_instance(const CapturedInstance& instance) {
   KERNELIFT_TRY(state_->chunks->sync());

@@ -58,6 +58,25 @@ struct Parameter {
   uint32_t offset = 0, size = 0;  ///< Within the packed argument buffer.
 };
 
+/// How a launch was made beyond its geometry, and what its kernel and context were set to. Only GPUs have these: a
+/// capture of the CPU device has none of them.
+struct LaunchSettings {
+  bool known = false;                   ///< false: nothing below was recorded.
+  std::string entry;                    ///< The driver's function that launched: "cuLaunchKernelEx".
+  Dim3 cluster{0, 0, 0};                ///< Blocks of a cluster; zeros: no cluster was asked for at the launch.
+  int cluster_policy = 0;               ///< CUclusterSchedulingPolicy, 0: the default.
+  int priority = 0;                     ///< Launch attribute; 0: not set.
+  bool programmatic = false;            ///< Programmatic stream serialisation (dependent launch) was allowed.
+  int carveout = -1;                    ///< Launch's or function's preferred shared-memory share in %; -1: the default.
+  std::vector<std::string> other;       ///< Further launch attributes, by name: recorded, not replayed.
+  uint32_t max_dynamic_shared = 0;      ///< The function's limit as the application had set it.
+  uint32_t registers = 0, static_shared = 0, local_bytes = 0;  ///< Of the application's own image.
+  int binary_version = 0, ptx_version = 0;
+  uint64_t stack_limit = 0, heap_limit = 0, printf_limit = 0;  ///< cuCtxGetLimit at the launch.
+  int cache_config = 0;                 ///< CUfunc_cache of the context.
+  std::string stream;                   ///< "default", "per-thread" or "created".
+};
+
 struct CapturedInstance {
   std::string id;             ///< "3f2a-0007": unique in the capture.
   std::string kernel;         ///< canonical_key of the kernel.
@@ -72,6 +91,8 @@ struct CapturedInstance {
   bool held_out = false;    ///< For verification only; never tuned on.
   std::vector<CapturedRegion> regions;
   std::vector<CapturedVariable> variables;
+  LaunchSettings settings;
+  Image code;  ///< The machine code (a cubin) that the application ran, empty if it could not be had.
 };
 
 struct KernelProfile {
@@ -118,6 +139,8 @@ class CaptureWriter {
   ~CaptureWriter();
   /// Stores `bytes` in chunks, each distinct chunk once.
   Result<Image> store(std::span<const std::byte> bytes);
+  /// Stores one chunk of an image (kChunkBytes, the last one less) that the caller puts together from several threads.
+  Result<Hash> store_chunk(std::span<const std::byte> bytes);
   /// Makes the instance and all its chunks durable.
   Status finish_instance(const CapturedInstance& instance);
   /// Writes profile and omissions; call last. A forked child that must not touch its parent's files just drops the
