@@ -49,10 +49,10 @@ const Curl& curl_library() {
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
       void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (!library) continue;
-      table.complete = take_symbol(library, "curl_global_init", table.global_init) & take_symbol(library, "curl_easy_init", table.init) &
-                       take_symbol(library, "curl_easy_cleanup", table.cleanup) & take_symbol(library, "curl_easy_setopt", table.setopt) &
-                       take_symbol(library, "curl_easy_perform", table.perform) & take_symbol(library, "curl_easy_getinfo", table.getinfo) &
-                       take_symbol(library, "curl_easy_strerror", table.strerror) & take_symbol(library, "curl_slist_append", table.append) &
+      table.complete = take_symbol(library, "curl_global_init", table.global_init) && take_symbol(library, "curl_easy_init", table.init) &&
+                       take_symbol(library, "curl_easy_cleanup", table.cleanup) && take_symbol(library, "curl_easy_setopt", table.setopt) &&
+                       take_symbol(library, "curl_easy_perform", table.perform) && take_symbol(library, "curl_easy_getinfo", table.getinfo) &&
+                       take_symbol(library, "curl_easy_strerror", table.strerror) && take_symbol(library, "curl_slist_append", table.append) &&
                        take_symbol(library, "curl_slist_free_all", table.free_all);
       if (table.complete && table.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) break;
       table.complete = false;
