@@ -278,6 +278,9 @@ Result<MemoryKind> memory_kind_from_name(const std::string& text) {
   return environment_error("'" + text + "' is not a kind of memory (device, managed, host-mapped, variable)");
 }
 
+Json to_json(const LaunchSettings& settings) { return settings_to_json(settings); }
+LaunchSettings launch_settings_from_json(const Json& from) { return settings_from_json(from); }
+
 Json to_json(const Geometry& geometry) {
   return {{"grid", {geometry.grid.x, geometry.grid.y, geometry.grid.z}},
           {"block", {geometry.block.x, geometry.block.y, geometry.block.z}},

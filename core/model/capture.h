@@ -176,6 +176,8 @@ class Capture {
 /// reading().
 Json to_json(const Geometry&);
 Json to_json(const std::vector<Parameter>&);
+Json to_json(const LaunchSettings&);
+LaunchSettings launch_settings_from_json(const Json&);
 Geometry geometry_from_json(const Json&);
 std::vector<Parameter> parameters_from_json(const Json&);
 std::string hex_text(std::span<const std::byte> bytes);

@@ -1,12 +1,20 @@
 // The seam between tuner and sandbox: give a candidate, get a verdict, later. Real ones compile, run and judge
 // (sandbox/evaluate); `simulate` answers from recorded trials; tests use a fake. Thread-safe.
 #pragma once
+#include <chrono>
 #include <future>
+#include <optional>
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
 
 namespace kernelift {
+
+/// What confirming costs, in seconds, as far as the evaluator has measured it; 0: not known.
+struct ConfirmCost {
+  double once = 0;  ///< Before the first finalist: the original measured afresh.
+  double each = 0;  ///< Per finalist, with all the samples it should have.
+};
 
 class Evaluator {
  public:
@@ -19,6 +27,11 @@ class Evaluator {
   virtual void abandon() {}
   /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones reported.
   virtual Verdict confirm(const Candidate& candidate) = 0;
+  /// As confirm, but over by `deadline`, with fewer samples where it must be; nullopt when that cannot be done.
+  virtual std::optional<Verdict> confirm_by(const Candidate& candidate, std::chrono::steady_clock::time_point deadline) {
+    return confirm(candidate);
+  }
+  virtual ConfirmCost confirm_cost() const { return {}; }
 };
 
 }  // namespace kernelift

@@ -64,6 +64,7 @@ MepInstance instance_from_json(const Json& from) {
   instance.held_out = from.at("held_out");
   if (auto settings = from.find("settings"); settings != from.end())
     instance.settings = launch_settings_from_json(*settings);
+  if (auto code = from.find("code"); code != from.end()) instance.code = optional_data_name(*code);
   if (auto in_vivo = from.find("in_vivo"); in_vivo != from.end())
     instance.in_vivo = {in_vivo->value("cache", ""), in_vivo->value("how", ""), in_vivo->value("spread", 0.0),
                         in_vivo->value("launches", uint64_t(0))};
@@ -199,7 +200,8 @@ static Json to_json(const MepInstance& instance) {
                {"regions", regions},
                {"variables", variables}};
   // What older readers do not know and plain launches do not have.
-  if (Json settings = to_json(instance.settings); !settings.empty()) json["settings"] = settings;
+  if (instance.settings.known) json["settings"] = to_json(instance.settings);
+  if (!instance.code.empty()) json["code"] = instance.code;
   if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())
     json["in_vivo"] = {
         {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches}};

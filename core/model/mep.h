@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/model/capture.h"
-#include "core/model/launch_settings.h"
 #include "core/model/scan_index.h"
 
 namespace kernelift {
@@ -65,6 +64,7 @@ struct MepInstance {
   Geometry geometry;
   LaunchSettings settings;
   InVivo in_vivo;
+  std::string code;                                      ///< data/ file: the cubin that the application ran; or empty.
   std::vector<std::byte> arguments;
   std::vector<Parameter> parameters;
   double microseconds = 0, weight = 1;
