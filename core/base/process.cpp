@@ -93,6 +93,14 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     }
     // The child's own PATH decides which program is meant: execvpe would search with ours.
     environ = environment_pointers.data();
+    if (options.prepare) {
+      if (Status ready = options.prepare(); !ready.ok()) {
+        std::fprintf(stderr, "%s\n", ready.error().message.c_str());
+        std::fflush(stderr);
+        constexpr int kCannotRun = 126;  // As shells say it.
+        _exit(kCannotRun);
+      }
+    }
     if (options.folder.empty() || chdir(options.folder.c_str()) == 0) execvp(argument_pointers[0], argument_pointers.data());
     int code = errno;
     [[maybe_unused]] ssize_t ignored = write(failure.write_end, &code, sizeof code);

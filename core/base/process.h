@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct ProcessOptions {
   bool own_group = true;                                   ///< false: a terminal's Ctrl-C reaches the child as well.
   size_t output_limit = 4 << 20;                           ///< Bytes kept of each stream; the rest is drained, dropped.
   std::optional<std::chrono::milliseconds> timeout;        ///< Past it the whole process group is killed.
+  /// Runs in the child before the program starts, e.g. to confine it. An Error becomes exit code 126, its text stderr.
+  std::function<Status()> prepare;
 };
 
 struct ProcessOutcome {

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -176,7 +177,7 @@ scmp_arg_cmp argument(unsigned number, scmp_compare how, uint64_t a, uint64_t b 
 
 class Filter {
  public:
-  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
+  explicit Filter(uint32_t otherwise = SCMP_ACT_ERRNO(EPERM)) : context_(seccomp_init(otherwise)) {}
   ~Filter() { seccomp_release(context_); }
   void add(uint32_t action, const char* call) {
     int number = seccomp_syscall_resolve_name(call);
@@ -232,6 +233,17 @@ Status filter_system_calls(const JailSpec& spec) {
     for (uint64_t bit : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC})
       filter.add(SCMP_ACT_TRAP, call, argument(flags, SCMP_CMP_MASKED_EQ, bit, bit));
   }
+  return filter.load();
+}
+
+/// A compiler's driver starts preprocessors and assemblers, so what may be called cannot be listed: everything but the
+/// network, other processes' memory and the machine itself. Files are Landlock's business.
+Status filter_toolchain() {
+  constexpr const char* kNeeded[] = {"execve", "fork", "vfork", "kill", "tkill", "symlink", "setpgid"};
+  Filter filter(SCMP_ACT_ALLOW);
+  for (std::string_view call : kForbidden)
+    if (std::find(std::begin(kNeeded), std::end(kNeeded), call) == std::end(kNeeded))
+      filter.add(SCMP_ACT_ERRNO(EPERM), call.data());
   return filter.load();
 }
 
@@ -292,10 +304,11 @@ Status enter_jail(const JailSpec& spec) {
   KERNELIFT_TRY(limit(RLIMIT_AS, address_space_in_use() + spec.extra_memory_bytes, "memory"));
   if (landlock_version() > 0) {
     std::vector<std::filesystem::path> readable;
-    if (spec.kind == JailKind::Compiler) readable = spec.readable;
-    KERNELIFT_TRY(restrict_files(readable, spec.writable));
+    bool toolchain = spec.kind == JailKind::Toolchain;
+    if (spec.kind == JailKind::Compiler || toolchain) readable = spec.readable;
+    KERNELIFT_TRY(restrict_files(readable, spec.writable, toolchain));
   }
-  return filter_system_calls(spec);
+  return spec.kind == JailKind::Toolchain ? filter_toolchain() : filter_system_calls(spec);
 }
 
 bool bind_to_parent(pid_t parent) {

@@ -11,7 +11,9 @@ namespace kernelift {
 /// 0 where the kernel has none.
 int landlock_version();
 
-/// From now on only `readable` can be read and only `writable` (may be empty) be changed. Needs no_new_privs.
-Status restrict_files(const std::vector<std::filesystem::path>& readable, const std::filesystem::path& writable);
+/// From now on only `readable` can be read and only `writable` (may be empty) be changed; `run`: programs among
+/// `readable` may be started, and /dev/null is there. Needs no_new_privs.
+Status restrict_files(const std::vector<std::filesystem::path>& readable, const std::filesystem::path& writable,
+                      bool run = false);
 
 }  // namespace kernelift

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/base/process.h"
+#include "sandbox/jail/landlock.h"
 
 namespace kernelift {
 namespace {
@@ -106,6 +108,30 @@ TEST(Jail, ShowsACompilerItsHeadersAndNothingElse) {
                 if (open(header.c_str(), O_WRONLY) >= 0) return 3;
                 return open(out.c_str(), O_WRONLY | O_CREAT, 0600) < 0 ? 4 : 0;
               }).returned(0));
+}
+
+TEST(Jail, LetsAToolchainStartProgramsButNotReachTheNetworkOrOtherFiles) {
+  auto folder = TemporaryFolder::create("jail");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(write_atomically(folder->path() / "secret", "x").ok());
+  std::filesystem::create_directory(folder->path() / "private");
+  JailSpec spec;
+  spec.kind = JailKind::Toolchain;
+  spec.readable = {"/usr", "/bin", "/lib", "/lib64"};
+  spec.writable = folder->path() / "private";
+  auto shell = [&](const std::string& script) {
+    ProcessOptions options;
+    options.prepare = [&] { return enter_jail(spec); };
+    return *run_process({"/bin/sh", "-c", script}, options);
+  };
+  std::string place = folder->path().string();
+  EXPECT_EQ(shell("/bin/echo hello > " + place + "/private/out && /bin/cat " + place + "/private/out").out, "hello\n");
+  EXPECT_EQ(shell("/bin/echo quiet > /dev/null").exit_code, 0);
+  if (landlock_version() > 0) {
+    EXPECT_NE(shell("/bin/cat " + place + "/secret").exit_code, 0);
+    EXPECT_NE(shell("echo x > " + place + "/elsewhere").exit_code, 0);
+  }
+  EXPECT_TRUE(in_jail(spec, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0));
 }
 
 TEST(Jail, LimitsMemory) {

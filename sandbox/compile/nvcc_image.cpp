@@ -1,0 +1,319 @@
+// See nvcc_image.h. The command line is filtered by what is taken out, not by what is let in: whatever the application
+// gave nvcc and is not about files, linking or architectures stays, in its own words and order, because a flag that we
+// did not know would change the code silently. Relocatable applications are linked by nvlink, as their build does.
+#include "sandbox/compile/nvcc_image.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "core/toolchain/nvcc_command.h"
+#include "sandbox/compile/paths.h"
+#include "sandbox/jail/jail.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+/// Left out together with the word that follows (or with what stands behind '=').
+const Names kValueDropped = {"o", "output-file", "odir", "output-directory", "arch", "gpu-architecture", "code",
+                             "gpu-code", "gencode", "generate-code", "Xlinker", "linker-options", "L", "library-path",
+                             "l", "library", "MF", "dependency-output", "MT", "dependency-target-name", "MQ", "x",
+                             "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xarchive", "archive-options",
+                             "t", "threads", "keep-dir", "cudart", "cudadevrt", "split-compile",
+                             "split-compile-extended", "time", "compress-mode", "qpp-config"};
+const Names kFlagDropped = {"c", "compile", "dw", "device-w", "dlink", "device-link", "lib", "link",
+                            "run", "ptx", "cubin", "fatbin", "E", "preprocess", "MD", "MMD", "MP", "M", "MM",
+                            "generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile",
+                            "generate-dependencies", "generate-nonsystem-dependencies", "generate-dependency-targets",
+                            "v", "verbose", "dryrun", "dry-run", "keep", "save-temps", "res-usage", "resource-usage",
+                            "shared", "clean", "clean-targets", "objdir-as-tempdir", "objtemp", "nodlink",
+                            "no-device-link", "no-compress"};
+/// Left out although it changes device code; the report says so.
+const Names kCannotRepeat = {"dlto", "dlink-time-opt", "gen-opt-lto", "ewp", "extensible-whole-program"};
+/// Kept together with the word that follows: it must not be taken for an input.
+const Names kValueKept = {"D", "define-macro", "U", "undefine-macro", "I", "include-path", "isystem", "system-include",
+                          "include", "pre-include", "std", "Xcompiler", "compiler-options", "Xptxas", "ptxas-options",
+                          "Xcudafe", "Xnvvm", "maxrregcount", "ftz", "prec-div", "prec-sqrt", "fmad", "ccbin",
+                          "compiler-bindir", "default-stream", "diag-suppress", "diag-error", "diag-warn", "m",
+                          "machine", "rdc", "relocatable-device-code", "dopt", "optimize", "O", "Werror",
+                          "static-global-template-stub", "jump-table-density", "tls", "ldir", "libdevice-directory",
+                          "target-dir", "target-directory", "idp", "ddp", "dp", "drive-prefix", "ftemplate-depth"};
+
+/// "-I/usr/include", "-lm", "-O3": a letter with its value joined on.
+bool joined(std::string_view name, char letter) { return name.size() > 1 && name[0] == letter; }
+
+bool is_shim(const fs::path& program) {
+  std::error_code code;
+  fs::path real = fs::canonical(program, code);
+  return code || real.filename().string().starts_with("kernelift");
+}
+
+/// The command's own, where it is there and is no shim of ours; else the toolkit's; else PATH's.
+std::optional<fs::path> find_nvcc(const std::vector<std::string>& command) {
+  for (auto& word : command) {
+    if (word.starts_with("-")) break;
+    fs::path program = word;
+    std::error_code code;
+    if (program.filename() == "nvcc" && program.is_absolute() && fs::exists(program, code) && !is_shim(program))
+      return program;
+  }
+  std::error_code code;
+  if (auto toolkit = cuda_toolkit(); toolkit && fs::exists(*toolkit / "bin" / "nvcc", code))
+    return *toolkit / "bin" / "nvcc";
+  if (auto found = find_program("nvcc"); found && !is_shim(*found)) return found;
+  return std::nullopt;
+}
+
+/// clang's spelling of device flags in nvcc's.
+std::vector<std::string> from_clang(const std::vector<std::string>& flags) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    const std::string& flag = flags[i];
+    bool pair = i + 1 < flags.size() && (flag == "-D" || flag == "-U" || flag == "-I" || flag == "-isystem" ||
+                                         flag == "-include" || flag == "-iquote" || flag == "-idirafter");
+    if (flag == "-ffast-math") words.push_back("-use_fast_math");
+    else if (flag == "-ffp-contract=off") words.push_back("-fmad=false");
+    else if (flag == "-fcuda-flush-denormals-to-zero" || flag == "-fgpu-flush-denormals-to-zero")
+      words.push_back("-ftz=true");
+    else if (flag == "-fno-cuda-prec-sqrt") words.push_back("-prec-sqrt=false");
+    else if (pair) {
+      words.push_back(flag == "-iquote" || flag == "-idirafter" ? "-I" : flag);
+      words.push_back(flags[++i]);
+    } else if (flag.starts_with("-D") || flag.starts_with("-U") || flag.starts_with("-I") || flag.starts_with("-std=")) {
+      words.push_back(flag);
+    }
+  }
+  return words;
+}
+
+void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
+  std::error_code code;
+  folders.push_back(folder);
+  if (auto real = fs::canonical(folder, code); !code && real != folder) folders.push_back(real);
+}
+
+/// The folders that arguments name, and the host compiler's.
+void add_named_folders(std::vector<fs::path>& folders, const std::vector<std::string>& arguments,
+                       const fs::path& working) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string word = arguments[i], value;
+    for (std::string_view option : {"-I", "--include-path", "-isystem", "--system-include", "-include", "--pre-include",
+                                    "-ccbin", "--compiler-bindir"}) {
+      if (word == option && i + 1 < arguments.size()) value = arguments[i + 1];
+      else if (word.starts_with(option) && word.size() > option.size())
+        value = word.substr(option.size() + (word[option.size()] == '=' ? 1 : 0));
+      if (value.empty()) continue;
+      fs::path named = fs::path(value).is_relative() ? working / value : fs::path(value);
+      add_folder(folders, named);
+      // A host compiler reads its own lib/gcc and include beside bin.
+      if (option.find("bin") != option.npos) add_folder(folders, named.parent_path().parent_path());
+      break;
+    }
+  }
+}
+
+/// Compilers name the private folder in their messages; a person knows only kernel.cu.
+std::string without_folder(std::string text, const fs::path& folder) {
+  std::string prefix = folder.string() + "/";
+  for (size_t at = 0; (at = text.find(prefix, at)) != text.npos;) text.erase(at, prefix.size());
+  constexpr size_t kMostDiagnostics = 64 << 10;
+  if (text.size() > kMostDiagnostics) text.resize(kMostDiagnostics), text += "\n(more was cut off)";
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> device_arguments(const std::vector<std::string>& command, std::vector<std::string>& left_out) {
+  std::vector<std::string> kept;
+  bool after_program = false;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word.empty()) continue;
+    if (word[0] != '-' || word == "-") {
+      // Up to nvcc itself: launchers such as ccache; after it: input files.
+      if (after_program) left_out.push_back(word);
+      after_program = true;
+      continue;
+    }
+    std::string_view name = std::string_view(word).substr(word.size() > 1 && word[1] == '-' ? 2 : 1);
+    size_t equals = name.find('=');
+    std::string_view plain = name.substr(0, equals);
+    bool next = equals == name.npos && i + 1 < command.size();
+    if (kValueDropped.contains(plain)) {
+      left_out.push_back(next ? word + " " + command[i + 1] : word);
+      i += next ? 1 : 0;
+    } else if (plain == "dc" || plain == "device-c") {
+      kept.push_back("-rdc=true");
+    } else if (kFlagDropped.contains(plain)) {
+      left_out.push_back(word);
+    } else if (kCannotRepeat.contains(plain)) {
+      left_out.push_back(word + " (changes device code, and is not repeated)");
+    } else if (kValueKept.contains(plain)) {
+      kept.push_back(word);
+      if (next) kept.push_back(command[++i]);
+    } else if ((joined(name, 'l') || joined(name, 'L')) && word[1] != '-') {
+      // nvcc's long options have names of their own; "-lineinfo" and the like are no libraries.
+      if (name.starts_with("lineinfo")) kept.push_back(word);
+      else left_out.push_back(word);
+    } else if (joined(name, 't') && std::isdigit(static_cast<unsigned char>(name[1]))) {
+      left_out.push_back(word);
+    } else {
+      kept.push_back(word);
+    }
+  }
+  return kept;
+}
+
+std::vector<std::string> cubin_kernels(std::string_view cubin) {
+  std::vector<std::string> names;
+  Elf64_Ehdr head;
+  auto read = [&](uint64_t offset, void* into, size_t size) {
+    if (offset > cubin.size() || size > cubin.size() - offset) return false;
+    std::memcpy(into, cubin.data() + offset, size);
+    return true;
+  };
+  if (!read(0, &head, sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return names;
+  if (head.e_ident[EI_CLASS] != ELFCLASS64) return names;
+  for (unsigned i = 0; i < head.e_shnum; ++i) {
+    Elf64_Shdr table, strings;
+    if (!read(head.e_shoff + uint64_t(i) * sizeof table, &table, sizeof table)) return names;
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= head.e_shnum) continue;
+    if (!read(head.e_shoff + uint64_t(table.sh_link) * sizeof strings, &strings, sizeof strings)) return names;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      if (!read(table.sh_offset + at, &symbol, sizeof symbol)) return names;
+      constexpr unsigned char kEntry = 0x10;  // STO_CUDA_ENTRY: may be launched.
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & kEntry)) continue;
+      uint64_t from = strings.sh_offset + symbol.st_name;
+      if (from >= cubin.size()) continue;
+      names.emplace_back(cubin.substr(from, cubin.find('\0', from) - from));
+    }
+  }
+  return names;
+}
+
+NvccOptions nvcc_options(const Mep& mep, const std::string& arch) {
+  NvccOptions options;
+  options.command = mep.compile_command, options.flags = mep.compile_flags;
+  std::error_code code;
+  if (fs::is_directory(mep.compile_folder, code)) options.folder = mep.compile_folder;
+  else if (fs::path unit = fs::path(mep.unit).parent_path(); fs::is_directory(unit, code)) options.folder = unit;
+  options.arch = arch;
+  return options;
+}
+
+Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
+  NvccCompiler compiler;
+  if (!options.command.empty()) {
+    KERNELIFT_ASSIGN(options.command, expand_response_files(options.command, options.folder));
+    KERNELIFT_ASSIGN(CompilerCommand parsed, parse_compiler_command(options.command, options.folder));
+    if (parsed.dialect != Dialect::Nvcc)
+      return refused("the application was compiled by " + fs::path(options.command[0]).filename().string() +
+                     ", not by nvcc: nvcc has nothing to confirm");
+  }
+  auto program = find_nvcc(options.command);
+  if (!program)
+    return environment_error(
+        "nvcc is not on this machine, so nothing can be confirmed as the application's compiler builds it; install the "
+        "CUDA toolkit or point CUDA_HOME at it");
+  compiler.program_ = *program;
+  compiler.arguments_ = options.command.empty() ? from_clang(options.flags)
+                                                : device_arguments(options.command, compiler.left_out_);
+  for (const char* folder : {"/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc/self", "/dev/urandom"})
+    add_folder(compiler.readable_, folder);
+  std::error_code code;
+  if (auto real = fs::canonical(*program, code); !code)
+    compiler.readable_.push_back(real.parent_path().parent_path());
+  if (auto toolkit = cuda_toolkit()) add_folder(compiler.readable_, *toolkit);
+  if (!options.folder.empty()) add_folder(compiler.readable_, options.folder);
+  add_named_folders(compiler.readable_, compiler.arguments_, options.folder);
+  compiler.options_ = std::move(options);
+  return compiler;
+}
+
+std::string NvccCompiler::command_text() const {
+  std::vector<std::string> words = {program_.string()};
+  words.insert(words.end(), arguments_.begin(), arguments_.end());
+  for (auto word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
+                    std::string("kernel.cu")})
+    words.push_back(word);
+  return join_command(words);
+}
+
+CompileReply NvccCompiler::compile(const std::string& source, const std::vector<std::string>& kernels) const {
+  CompileReply reply;
+  auto fail = [&](Outcome outcome, std::string detail) {
+    reply.outcome = outcome, reply.detail = std::move(detail);
+    return false;
+  };
+  auto folder = TemporaryFolder::create("kernelift-nvcc");
+  if (!folder.ok()) {
+    fail(Outcome::CompileFailed, folder.error().message);
+    return reply;
+  }
+  std::string text = source, from = folder->path() / "kernel.cu", image = folder->path() / "kernel.cubin";
+  // Device code of a template exists only where somebody uses it; a plain kernel's always does.
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].find('<') == kernels[i].npos) continue;
+    std::string name = "const void* const kernelift_kept_" + std::to_string(i);
+    text += "\nextern " + name + ";\n" + name + " = reinterpret_cast<const void*>(&" + kernels[i] + ");\n";
+  }
+  if (Status written = write_atomically(from, text); !written.ok()) {
+    fail(Outcome::CompileFailed, written.error().message);
+    return reply;
+  }
+
+  JailSpec jail;
+  jail.kind = JailKind::Toolchain, jail.readable = readable_, jail.writable = folder->path();
+  jail.extra_memory_bytes = options_.memory_bytes;
+  ProcessOptions process;
+  process.folder = options_.folder.empty() ? folder->path() : options_.folder;
+  process.timeout = options_.time_limit;
+  process.environment = {{"TMPDIR", folder->path().string()}, {"CCACHE_DISABLE", "1"}};
+  process.prepare = [&] { return enter_jail(jail); };
+  /// True if it ended well; else `reply` says what happened.
+  auto run = [&](const std::vector<std::string>& command) {
+    auto outcome = run_process(command, process);
+    if (!outcome.ok()) return fail(Outcome::CompileFailed, outcome.error().message);
+    reply.backend_seconds += outcome->seconds;
+    std::string said = without_folder(outcome->out + outcome->err, folder->path());
+    if (outcome->timed_out)
+      return fail(Outcome::TimedOut, fs::path(command[0]).filename().string() + " " + outcome->describe());
+    if (outcome->signal || said.find("died due to signal") != said.npos)
+      return fail(Outcome::CompileCrashed, said.empty() ? outcome->describe() : said);
+    if (outcome->exit_code != 0) return fail(Outcome::CompileFailed, said.empty() ? outcome->describe() : said);
+    reply.detail += said;
+    return true;
+  };
+  std::vector<std::string> command = {program_.string()};
+  command.insert(command.end(), arguments_.begin(), arguments_.end());
+  for (auto word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), image, from})
+    command.push_back(word);
+  if (!run(command)) return reply;
+  if (auto parsed = parse_compiler_command(command, options_.folder); parsed.ok() && parsed->relocatable) {
+    fs::path real = program_;
+    std::error_code code;
+    if (auto canonical = fs::canonical(program_, code); !code) real = canonical;
+    fs::path toolkit = real.parent_path().parent_path();
+    std::string linked = folder->path() / "linked.cubin";
+    if (!run({(real.parent_path() / "nvlink").string(), "-arch=" + options_.arch, "-L" + (toolkit / "lib64").string(),
+              "-L" + (toolkit / "targets/x86_64-linux/lib").string(), image, "-lcudadevrt", "-o", linked}))
+      return reply;
+    image = linked;
+  }
+  auto bytes = read_text(image);
+  if (bytes.ok()) reply.image = std::move(*bytes);
+  else fail(Outcome::CompileFailed, bytes.error().message);
+  for (auto& name : cubin_kernels(reply.image)) reply.kernels.push_back({name, "", "", 0});
+  return reply;
+}
+
+}  // namespace kernelift
