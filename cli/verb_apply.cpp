@@ -2,7 +2,8 @@
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
-#include "reintegrate/apply_request.h"
+#include "reintegrate/apply_best.h"
+#include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
 namespace {
@@ -11,8 +12,46 @@ struct Options {
   std::string run_file, build, run, check, branch;
   std::vector<std::string> build_folders;
   double time = TrialOptions{}.time_limit;
+  std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
 };
+
+/// Re-times candidates that were only screened. The evaluator calibrates the original first, so it is made for the first
+/// of them and kept. What it finds goes to the run where that can be written: it is kept for the next apply.
+class Confirmer {
+ public:
+  Confirmer(const Run& run, const Mep& mep, std::string device) : run_(run), mep_(mep), device_(std::move(device)) {}
+
+  Result<Verdict> operator()(const RunTrial& trial) {
+    if (!evaluator_) {
+      EvaluatorOptions options;
+      options.device = device_ == "auto" ? run_.meta().device : device_;
+      options.few_candidates = true;
+      KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
+    }
+    Verdict verdict = evaluator_->confirm(trial.candidate);
+    if (auto writable = Run::resume(run_.file()); writable.ok()) (void)writable->record_confirmation(trial.id, verdict);
+    return verdict;
+  }
+
+ private:
+  const Run& run_;
+  Mep mep_;
+  std::string device_;
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+/// The user names one candidate of the run: that one or none.
+Status only(int64_t id, RunOffer& offer, const Run& run) {
+  std::erase_if(offer.promising, [&](auto& trial) { return trial.id != id; });
+  if (!offer.promising.empty()) return done();
+  KERNELIFT_ASSIGN(auto trials, run.history());
+  for (auto& trial : trials)
+    if (trial.id == id)
+      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " promises no gain that a source patch can express (" +
+                          trial.figures().text() + ")");
+  return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " + std::to_string(trials.size()));
+}
 
 /// On the CPU device the application's own build goes through the compiler shims, like the build that was recorded.
 std::string through_shims(const std::string& line, const std::filesystem::path& state) {
@@ -36,7 +75,11 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
   if (options.undo) return put_back(context, undo_last(state), "");
   if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
-  KERNELIFT_ASSIGN(ApplyRequest request, request_from_run(options.run_file, state));
+  KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state));
+  if (options.candidate) KERNELIFT_TRY(only(*options.candidate, offer, run));
+  ApplyRequest& request = offer.request;
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build.empty() || !cpu ? options.build : through_shims(options.build, state);
   request.run = options.run;
@@ -45,10 +88,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.trial.time_limit = options.time;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
-  KERNELIFT_ASSIGN(ApplyReport report, apply(request));
+  Confirmer confirmer(run, offer.request.mep, context.device);
+  KERNELIFT_ASSIGN(ApplyReport report, apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); }));
   // The run's HTML report quotes it; a run in a read-only place is still applied.
-  if (std::filesystem::path run = options.run_file; run.extension() == ".klrun")
-    (void)write_atomically(run.replace_extension(".applied.txt"), report.text());
+  (void)write_atomically(file.replace_extension(".applied.txt"), report.text());
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;
@@ -58,6 +101,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("run", options->run_file, "The run whose winner is applied: a file, or a kernel's name for its latest run");
+  app.add_option("--candidate", options->candidate, "Only this candidate of the run, by its number (default: the best that can be applied)");
   app.add_option("--build", options->build, "The application's build command, run in its root");
   app.add_option("--run", options->run, "The command whose whole run time is measured");
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");

@@ -174,8 +174,9 @@ class Loop {
     tuned_ += std::chrono::duration<double>(Clock::now() - began).count();
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
     if (interrupted_) return end("interrupted", "its run can be resumed: kernelift tune " + mep + " --resume");
-    if (tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No)) return end("no gain", "nothing beat the original beyond noise");
-    if (failed(tuned)) return end("skipped", "tune: " + why(tuned));
+    // The finalists may have failed where a candidate behind them holds up: apply knows what is left.
+    bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
+    if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
     std::vector<std::string> apply{"apply", row.run, "--device", context_.device, "--build", options_.build, "--run", options_.run};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
@@ -198,7 +199,7 @@ class Loop {
     }
     if (interrupted_) row.outcome = "interrupted";
     else if (applied.exit_code == 0) row.outcome = "kept";
-    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = "rolled back";
+    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = report.is_object() && report.contains("outcome") ? "rolled back" : "no gain";
     else row.outcome = "refused";
   }
 

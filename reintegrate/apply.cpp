@@ -58,10 +58,7 @@ class Apply {
     Restoration leftovers;
     KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
     journal_.emplace(std::move(journal));
-    if (leftovers.needed)
-      report_.notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
-                                             : "An earlier apply had been interrupted; its files were put back first.");
-    for (auto& file : leftovers.left) report_.notes.push_back("Changed since that interruption, left alone: " + file);
+    report_.notes = notes_of(leftovers);
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root}));
     for (auto& change : patch_.changes) paths_.push_back(change.path);
@@ -271,6 +268,15 @@ class Apply {
 Result<ApplyReport> apply(const ApplyRequest& request) {
   InterruptGuard guard;
   return Apply(request).run();
+}
+
+std::vector<std::string> notes_of(const Restoration& leftovers) {
+  std::vector<std::string> notes;
+  if (leftovers.needed)
+    notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
+                                   : "An earlier apply had been interrupted; its files were put back first.");
+  for (auto& file : leftovers.left) notes.push_back("Changed since that interruption, left alone: " + file);
+  return notes;
 }
 
 Result<Restoration> roll_back_interrupted(const fs::path& state) {

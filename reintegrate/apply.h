@@ -37,6 +37,8 @@ Result<ApplyReport> apply(const ApplyRequest& request);
 
 /// Puts back what an interrupted apply left in the application's files; `needed` is false when there was nothing.
 Result<Restoration> roll_back_interrupted(const std::filesystem::path& state);
+/// What a person should know about it, a sentence each; empty when there was nothing.
+std::vector<std::string> notes_of(const Restoration& leftovers);
 /// Puts back the originals of the last apply that was kept without git. Files changed since are left alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state);
 

@@ -55,6 +55,8 @@ Json to_json(const ApplyReport& report) {
           {"kept", report.kept()},
           {"why", report.why},
           {"kernel", report.kernel},
+          {"candidate", report.candidate > 0 ? Json(report.candidate) : Json(nullptr)},
+          {"passed_over", report.passed_over},
           {"files", report.files},
           {"diff", report.diff},
           {"notes", report.notes},

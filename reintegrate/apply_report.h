@@ -31,6 +31,8 @@ struct ApplyReport {
   ApplyOutcome outcome = ApplyOutcome::NotFaster;
   std::string why;                           ///< One sentence.
   std::string kernel;
+  int64_t candidate = 0;                     ///< Its number in the run; 0: not known.
+  std::vector<std::string> passed_over;      ///< Candidates that promised more or as much, each with its reason.
   std::vector<std::string> files;            ///< Patched, relative to the root.
   std::string diff;
   std::vector<std::string> notes;            ///< What else the patch reaches, what it leaves out, what was put right first.

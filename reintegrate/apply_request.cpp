@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/model/capture.h"
-#include "tuner/store/run.h"
 
 namespace fs = std::filesystem;
 
@@ -18,47 +17,45 @@ double share_of(const std::string& key, const fs::path& state) {
   return 0;
 }
 
-std::string percent(double gain) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2fx", gain);
-  return text;
-}
-
 }  // namespace
 
-Result<ApplyRequest> request_from_run(const fs::path& name, const fs::path& state) {
+Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;
   if (!fs::exists(file, code)) file = state / "runs" / name;
   if (!fs::exists(file, code)) file = Run::latest_path(state, name.string());
   if (file.empty() || !fs::exists(file, code))
     return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() + "; `kernelift tune` makes one");
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(auto best, run.best(true));
-  KERNELIFT_ASSIGN(auto any, run.best(false));
-  auto promised = [](const std::optional<RunTrial>& trial) { return trial ? trial->figures().speedup_low() : 0; };
-  if (promised(best) <= kSmallestGain) {
-    if (promised(any) > kSmallestGain)
-      return refused("the gain of this run (" + percent(any->figures().speedup()) + ") is in how the kernel is compiled (" + any->candidate.recipe.text() +
-                     "), which the application's own compiler is not told by its source");
-    return answer_is_no("nothing in " + file.string() + " is measurably faster than the original: there is nothing to apply");
+  return file;
+}
+
+Result<RunOffer> offer_of(const Run& run, const fs::path& state) {
+  RunOffer offer;
+  KERNELIFT_ASSIGN(auto trials, run.history());
+  for (auto& trial : trials) {
+    if (trial.candidate.tier == "baseline" || trial.figures().speedup_low() <= kSmallestGain) continue;
+    if (trial.applicable()) {
+      offer.promising.push_back(std::move(trial));
+    } else if (trial.confirmed && (!offer.compiler_gain || trial.figures().speedup_low() > offer.compiler_gain->figures().speedup_low())) {
+      offer.compiler_gain = std::move(trial);
+    }
   }
 
-  ApplyRequest request;
+  ApplyRequest& request = offer.request;
   fs::path mep_folder = run.meta().mep;
   KERNELIFT_ASSIGN(request.mep, Mep::read(mep_folder));
   const char* kernel_file = request.mep.language == "hip" ? "kernel.hip" : "kernel.cu";
   KERNELIFT_ASSIGN(request.original, read_text(mep_folder / kernel_file));
-  request.candidate = best->candidate;
   request.root = request.mep.app_root;
   request.state = state;
-  request.predicted = {best->figures().speedup(), share_of(request.mep.kernel_key, state)};
+  offer.kernel_share = share_of(request.mep.kernel_key, state);
+  std::error_code code;
   if (!fs::is_directory(request.root, code))
     return environment_error("the application's root " + request.root.string() + ", from which the kernel was extracted, is not there any more");
   if (auto scan = ScanIndex::read(state / "scan.json"); scan.ok()) request.scan = std::move(*scan);
   if (request.scan)
     for (auto& unit : request.scan->units) request.build_folders.push_back(unit.folder);
-  return request;
+  return offer;
 }
 
 }  // namespace kernelift

@@ -16,8 +16,11 @@ namespace {
 Error errno_error(const char* verb, const fs::path& path) {
   int code = errno;
   std::string message = std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code);
-  if (code == ENOSPC) message += "; free some space or choose another place with --state DIR";
-  if (code == EROFS || code == EACCES) message += "; choose a writable place with --state DIR";
+  bool writing = std::strcmp(verb, "read") != 0;
+  if (code == ENOSPC || code == EDQUOT) message += "; free some space there (Kernelift's own files can go elsewhere: --state DIR)";
+  if (code == EFBIG) message += "; raise the limit on file sizes (ulimit -f)";
+  if ((code == EROFS || code == EACCES) && writing) message += "; make it writable (Kernelift's own files can go elsewhere: --state DIR)";
+  if (code == EACCES && !writing) message += "; check its permissions";
   return environment_error(message);
 }
 
@@ -74,7 +77,10 @@ Status write_atomically(const fs::path& path, std::span<const std::byte> bytes) 
   std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
   int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return errno_error("write", path);
-  fchmod(fd, 0644);
+  struct stat old {};
+  bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  [[maybe_unused]] int owner = replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root can; others own it anyway.
+  fchmod(fd, replaces ? old.st_mode & 07777 : 0644);
   Status written = write_fully(fd, bytes, path);
   close(fd);
   if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = errno_error("write", path);

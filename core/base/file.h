@@ -15,7 +15,8 @@ namespace kernelift {
 Result<std::string> read_text(const std::filesystem::path& path);
 Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
 
-/// Writes beside `path`, fsyncs, renames over it, fsyncs the folder. Parent folders are created.
+/// Writes beside `path`, fsyncs, renames over it, fsyncs the folder. Parent folders are created; a file that is replaced
+/// passes on its permissions and its owner.
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Status write_atomically(const std::filesystem::path& path, std::string_view text);
 

@@ -38,6 +38,17 @@ TEST(File, WritesAtomicallyAndReadsBack) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1) << "the temporary file is gone";
 }
 
+TEST(File, PassesOnThePermissionsOfAFileThatIsReplaced) {
+  auto folder = TemporaryFolder::create("kl-mode");
+  ASSERT_TRUE(folder.ok());
+  fs::path path = folder->path() / "tool";
+  ASSERT_TRUE(write_atomically(path, std::string_view("old")).ok());
+  fs::permissions(path, fs::perms(0750));
+  ASSERT_TRUE(write_atomically(path, std::string_view("new")).ok());
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0750));
+  EXPECT_EQ(*read_text(path), "new");
+}
+
 TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
   auto folder = TemporaryFolder::create("kl-full");
   ASSERT_TRUE(folder.ok());

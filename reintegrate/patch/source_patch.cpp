@@ -268,8 +268,10 @@ class Planner {
       add(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
     }
     for (auto& knob : mep_.knobs)
-      if (changed.contains(knob.name) && knob.kernels.size() > 1)
+      if (changed.contains(knob.name) && knob.kernels.size() > 1) {
         notes_.push_back("'" + knob.name + "' feeds " + std::to_string(knob.kernels.size()) + " kernels: all of them change with it.");
+        reaches_others_ = true;
+      }
     return done();
   }
 
@@ -325,6 +327,7 @@ class Planner {
   void note_reach() {
     if (mep_.kernel_name.find('<') != std::string::npos) {
       int others = siblings();
+      reaches_others_ |= others != 0;
       if (others != 0)
         notes_.push_back("'" + mep_.kernel_name + "' is an instance of a template: the edit applies to " +
                          (others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
@@ -337,6 +340,7 @@ class Planner {
       if (edits.empty()) continue;
       bool header = !is_unit(*file);
       if (header) notes_.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
+      reaches_others_ |= outside;
       if (outside && mine) notes_.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name + "' itself: whatever else uses those lines changes too.");
     }
   }
@@ -388,6 +392,7 @@ class Planner {
     if (!recipe.is_default())
       notes_.push_back("Left out: the compiler recipe (" + recipe.text() + ") cannot be written in the source; the application compiles the patch its own way.");
     patch.notes = notes_;
+    patch.reaches_others = reaches_others_;
     return patch;
   }
 
@@ -397,6 +402,7 @@ class Planner {
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
   std::vector<std::string> notes_;
+  bool reaches_others_ = false;
 };
 
 }  // namespace

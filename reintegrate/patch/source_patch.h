@@ -22,6 +22,7 @@ struct FileChange {
 struct SourcePatch {
   std::vector<FileChange> changes;
   std::vector<std::string> notes;     ///< What else this touches, and what it leaves out: one sentence each.
+  bool reaches_others = false;        ///< Other kernels, or other instances of the template, change with it.
   std::string diff() const;           ///< Unified, all files.
 };
 

@@ -29,29 +29,6 @@ Error cannot(const std::string& what, const fs::path& path) {
   return environment_error("cannot " + what + " " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Replaces the file's content atomically, permissions kept.
-Status replace_file(const fs::path& path, const std::string& text) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return cannot("read", path);
-  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".kernelift-XXXXXX")).string();
-  int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return cannot("write beside", path);
-  bool good = true;
-  for (size_t at = 0; good && at < text.size();) {
-    ssize_t put = write(fd, text.data() + at, text.size() - at);
-    if (put < 0 && errno == EINTR) continue;
-    good = put > 0;
-    at += good ? static_cast<size_t>(put) : 0;
-  }
-  [[maybe_unused]] int owner = fchown(fd, info.st_uid, info.st_gid);  // Only root can; others own it anyway.
-  good = good && fchmod(fd, info.st_mode & 07777) == 0 && fsync(fd) == 0;
-  close(fd);
-  if (good && rename(temporary.c_str(), path.c_str()) == 0) return done();
-  Error error = cannot("write", path);
-  unlink(temporary.c_str());
-  return error;
-}
-
 void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
   timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), static_cast<long>(nanoseconds)}};
   utimensat(AT_FDCWD, path.c_str(), times, 0);
@@ -145,7 +122,7 @@ Status PatchJournal::write_patched() {
   }
   for (auto& entry : entries_) {
     KERNELIFT_ASSIGN(std::string text, read_text(entry.patched));
-    Status written = hash_text(text).hex() == entry.after ? replace_file(entry.path, text)
+    Status written = hash_text(text).hex() == entry.after ? write_atomically(entry.path, text)
                                                            : Status(environment_error(entry.patched.string() + " is damaged"));
     if (written.ok()) continue;
     (void)restore(true);
@@ -166,7 +143,7 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
       KERNELIFT_ASSIGN(std::string text, read_text(entry.original));
       if (hash_text(text).hex() != entry.before)
         return environment_error("the saved original " + entry.original.string() + " is damaged; " + entry.path.string() + " still holds the patch");
-      KERNELIFT_TRY(replace_file(entry.path, text));
+      KERNELIFT_TRY(write_atomically(entry.path, text));
       result.restored.push_back(entry.path.string());
     } else if (hash != entry.before) {
       result.left.push_back(entry.path.string() + " (original saved as " + entry.original.string() + ")");

@@ -1,0 +1,178 @@
+// Which candidate of a run reaches the application: the best that can be patched and holds up, and no other.
+#include "reintegrate/apply_best.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reintegrate/tests/application.h"
+
+namespace kernelift {
+namespace {
+
+Verdict timed(double speedup) {
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  verdict.timings = {{"0001", 1, speedup, 1, speedup, speedup - 0.01, speedup + 0.01, 20, false}};
+  return verdict;
+}
+
+class ApplyBest : public Application {
+ protected:
+  /// A candidate in which the first `from` became `to`.
+  RunTrial trial(double speedup, const std::string& from, const std::string& to) {
+    RunTrial made;
+    made.id = static_cast<int64_t>(offer.promising.size()) + 1;
+    made.candidate.source = request.original;
+    size_t at = made.candidate.source.find(from);
+    EXPECT_NE(at, std::string::npos);
+    made.candidate.source.replace(at, from.size(), to);
+    made.candidate.tier = "source", made.candidate.note = to;
+    made.verdict = timed(speedup);
+    return made;
+  }
+  void confirmed(double speedup, const std::string& from, const std::string& to) {
+    offer.promising.push_back(trial(speedup, from, to));
+    offer.promising.back().confirmed = offer.promising.back().verdict;
+  }
+  void screened(double speedup, const std::string& from, const std::string& to) { offer.promising.push_back(trial(speedup, from, to)); }
+  /// Good figures that no source patch can give: memory of its own.
+  void unpatchable(double speedup) {
+    confirmed(speedup, "0.10", "0.02");
+    offer.promising.back().candidate.scratch.push_back({});
+  }
+
+  Result<ApplyReport> go() {
+    offer.request = request;
+    offer.request.progress = [&](const std::string& line) { said += line + "\n"; };
+    return apply_best(offer, [&](const RunTrial& asked) -> Result<Verdict> {
+      asked_for.push_back(asked.id);
+      return timed(truth);
+    });
+  }
+  ApplyReport must_go() {
+    auto report = go();
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    return report.ok() ? *report : ApplyReport{};
+  }
+
+  RunOffer offer;
+  double truth = 1;                   ///< What a screened candidate turns out to be worth.
+  std::vector<int64_t> asked_for;     ///< Candidates that were to be confirmed.
+  std::string said;
+};
+
+TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
+  unpatchable(3);
+  confirmed(1.5, "0.10", "0.01");
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 1.5);
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"), std::string::npos);
+  EXPECT_NE(said.find("passing over #1"), std::string::npos);
+}
+
+TEST_F(ApplyBest, ConfirmsWhatWasOnlyScreenedAndPassesOverWhatDoesNotHoldUp) {
+  screened(2, "0.10", "0.15");
+  confirmed(1.5, "0.10", "0.01");
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  EXPECT_EQ(asked_for, std::vector<int64_t>{1});
+  EXPECT_NE(said.find("confirmed, its gain is only 0.990x"), std::string::npos) << said;
+}
+
+TEST_F(ApplyBest, AppliesWhatHoldsUpWhenConfirmed) {
+  screened(2, "0.10", "0.01");
+  truth = 1.8;
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 1.8);
+}
+
+TEST_F(ApplyBest, PrefersAConfirmedFigureToAScreenedOneThatIsNearlyAsGood) {
+  screened(1.55, "0.10", "0.02");
+  confirmed(1.5, "0.10", "0.01");
+  EXPECT_EQ(must_go().candidate, 2);
+  EXPECT_TRUE(asked_for.empty());
+}
+
+TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
+  confirmed(2, "0.10", "0.02);  // wrong (");
+  confirmed(1.5, "0.10", "0.01");
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos);
+}
+
+TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
+  confirmed(2, "0.10", "0.11");
+  confirmed(1.5, "0.10", "0.01");
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
+  EXPECT_EQ(report.candidate, 1);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyBest, DoesNotTryOnePatchTwice) {
+  confirmed(2, "0.10", "0.02);  // wrong (");
+  confirmed(1.9, "0.10", "0.02);  // wrong (");
+  confirmed(1.5, "0.10", "0.01");
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.candidate, 3);
+  EXPECT_NE(said.find("its patch is the one that was just tried"), std::string::npos);
+}
+
+TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
+  for (int i = 0; i < 5; ++i) unpatchable(3 - 0.1 * i);
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Refused);
+  EXPECT_NE(report.error().message.find("none of the 5 candidates that promise a gain can be patched into the application; the best, #1"), std::string::npos);
+  EXPECT_NE(said.find("passed over 2 more: the candidate needs device memory"), std::string::npos) << said;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyBest, AnswersNoWhenNothingHoldsUp) {
+  screened(2, "0.10", "0.02");
+  screened(1.5, "0.10", "0.03");
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::No);
+  EXPECT_EQ(asked_for, (std::vector<int64_t>{1, 2}));
+}
+
+TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
+  offer.compiler_gain = trial(2, "1.0", "1.0");
+  offer.compiler_gain->candidate.recipe.level = "O1";
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Refused);
+  EXPECT_NE(report.error().message.find("with O1"), std::string::npos) << report.error().message;
+}
+
+TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {
+  confirmed(2, "0.10", "0.01");
+  std::string check = request.check;
+  request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
+  pid_t child = fork();
+  if (child == 0) {
+    (void)go();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_NE(read("src/k.cu"), kKernelText);
+  request.check = check;
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes[0].find("had been interrupted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kernelift
