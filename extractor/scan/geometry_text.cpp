@@ -52,6 +52,29 @@ const Expr* through_casts(const Expr* e) {
   }
 }
 
+/// The integer that a float operand stands for: `(float)n` is n, `n * 1.0` is n. Else null.
+const Expr* as_integer(const Expr* e) {
+  e = through_casts(e);
+  auto is_one = [](const Expr* side) {
+    auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(side));
+    return literal && literal->getValue().isExactlyValue(1);
+  };
+  if (auto* product = llvm::dyn_cast<BinaryOperator>(e);
+      product && product->getOpcode() == BO_Mul && product->getType()->isRealFloatingType()) {
+    if (is_one(product->getLHS())) e = through_casts(product->getRHS());
+    else if (is_one(product->getRHS())) e = through_casts(product->getLHS());
+  }
+  return e->getType()->isIntegralOrEnumerationType() ? e : nullptr;
+}
+
+/// `16.0f` is 16; empty for anything else.
+std::string whole_literal(const Expr* e) {
+  auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(e));
+  if (!literal) return "";
+  double value = literal->getValueAsApproximateDouble();
+  return value >= 1 && value < 1e9 && value == double(int64_t(value)) ? std::to_string(int64_t(value)) : "";
+}
+
 int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ? 1 : member == "z" ? 2 : -1; }
 
 }  // namespace
@@ -60,6 +83,18 @@ int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ?
 struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignments> {
   std::map<const VarDecl*, int> changed;
   std::map<const VarDecl*, std::array<std::vector<const Expr*>, 3>> members;  ///< grid.x = e
+  std::map<std::pair<const VarDecl*, std::string>, std::vector<const Expr*>> fields;  ///< config.gridDim = e; null: part of it.
+
+  /// `config.gridDim = value`, or `config.gridDim.x = …` with no value that could be followed.
+  void set_field(const Expr* target, const Expr* value) {
+    auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
+    if (!member || !member->getMemberDecl()->getIdentifier()) return;
+    auto* base = member->getBase()->IgnoreParenImpCasts();
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(base);
+    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    if (variable) fields[{variable->getCanonicalDecl(), member->getMemberDecl()->getName().str()}].push_back(value);
+    else set_field(base, nullptr);
+  }
 
   void change(const Expr* target) {
     target = target->IgnoreParenImpCasts();
@@ -70,6 +105,7 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
   }
   bool VisitBinaryOperator(BinaryOperator* op) {
     if (!op->isAssignmentOp()) return true;
+    set_field(op->getLHS(), op->getOpcode() == BO_Assign ? op->getRHS() : nullptr);
     auto* member = llvm::dyn_cast<MemberExpr>(op->getLHS()->IgnoreParenImpCasts());
     auto* base = member ? llvm::dyn_cast<DeclRefExpr>(member->getBase()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = base ? llvm::dyn_cast<VarDecl>(base->getDecl()) : nullptr;
@@ -81,7 +117,9 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
     return true;
   }
   bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
-    if (call->isAssignmentOp() && call->getNumArgs() > 0) change(call->getArg(0));
+    if (!call->isAssignmentOp() || call->getNumArgs() == 0) return true;
+    set_field(call->getArg(0), call->getOperator() == OO_Equal && call->getNumArgs() == 2 ? call->getArg(1) : nullptr);
+    change(call->getArg(0));
     return true;
   }
   bool VisitUnaryOperator(UnaryOperator* op) {
@@ -120,6 +158,27 @@ GeometryUse GeometryReader::dim3(const Expr* expression) {
     text = !text.empty() && parsed.ok() ? parsed->text() : "";
   }
   return use;
+}
+
+GeometryReader::Field GeometryReader::field(const VarDecl* record, llvm::StringRef name) const {
+  auto assigned = assignments_->fields.find({record->getCanonicalDecl(), name.str()});
+  if (assigned != assignments_->fields.end()) {
+    auto& values = assigned->second;
+    return values.size() == 1 && values.front() ? Field{true, values.front()} : Field{};
+  }
+  auto* list = record->getInit() ? llvm::dyn_cast<InitListExpr>(bare(record->getInit())) : nullptr;
+  auto* type = record->getType()->getAsCXXRecordDecl();
+  if (!list || !type) return {};
+  if (auto* semantic = list->getSemanticForm()) list = semantic;
+  unsigned at = 0;
+  for (auto* one : type->fields()) {
+    if (one->getName() == name) {
+      bool zero = at >= list->getNumInits() || llvm::isa<ImplicitValueInitExpr>(list->getInit(at));
+      return {true, zero ? nullptr : list->getInit(at)};
+    }
+    ++at;
+  }
+  return {};
 }
 
 bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
@@ -289,9 +348,11 @@ std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Sub
   if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
     auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(call->getArg(0)));
     if (!quotient || quotient->getOpcode() != BO_Div || quotient->getType()->isIntegralOrEnumerationType()) return "";
-    auto *above = through_casts(quotient->getLHS()), *below = through_casts(quotient->getRHS());
-    if (!above->getType()->isIntegralOrEnumerationType() || !below->getType()->isIntegralOrEnumerationType()) return "";
-    std::string a = read(above, use, substitution, depth + 1), b = read(below, use, substitution, depth + 1);
+    auto side = [&](const Expr* operand) {
+      auto* integer = as_integer(operand);
+      return integer ? read(integer, use, substitution, depth + 1) : whole_literal(operand);
+    };
+    std::string a = side(quotient->getLHS()), b = side(quotient->getRHS());
     return a.empty() || b.empty() ? "" : "ceil_div(" + a + ", " + b + ")";
   }
   if (!call->getType()->isIntegralOrEnumerationType()) return "";

@@ -35,6 +35,13 @@ class GeometryReader {
   GeometryUse dim3(const clang::Expr* expression);
   GeometryUse integer(const clang::Expr* expression);
 
+  /// One field of a `cudaLaunchConfig_t config`: what its initialiser or the one assignment to it says.
+  struct Field {
+    bool known = false;                       ///< False: assigned more than once, or in a way that is not followed.
+    const clang::Expr* value = nullptr;       ///< Null: zero.
+  };
+  Field field(const clang::VarDecl* record, llvm::StringRef name) const;
+
  private:
   struct Assignments;
   using Substitution = std::map<const clang::Decl*, std::string>;

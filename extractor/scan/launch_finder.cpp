@@ -75,7 +75,9 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     } else if (extended && call->getNumArgs() >= 2) {
       FoundLaunch found;
       found.kernels = kernels_in(call->getArg(1));
-      for (unsigned i = 2; i < call->getNumArgs(); ++i) found.site.argument_text.push_back(text_of(call->getArg(i)));
+      read_config(found, call->getArg(0));
+      for (unsigned i = 2; name == "cudaLaunchKernelEx" && i < call->getNumArgs(); ++i) found.site.argument_text.push_back(text_of(call->getArg(i)));
+      if (name == "cudaLaunchKernelExC") read_argument_array(found, argument(call, 2));
       finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
     }
     return true;
@@ -96,11 +98,20 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     return names.names;
   }
 
-  /// A macro of the application writes the launch; a library's (hipLaunchKernelGGL) only passes on what the user
-  /// spelled.
+  /// A macro of the application writes the launch, itself or through a library's. A library's alone (hipLaunchKernelGGL)
+  /// only passes on what the user spelled, and so does any macro whose argument the launch is.
   bool spelled_by_user_macro(SourceLocation at) const {
-    while (at.isMacroID() && unit_.sources.isMacroArgExpansion(at)) at = unit_.sources.getImmediateSpellingLoc(at);
-    return at.isMacroID() && unit_.is_user(unit_.sources.getSpellingLoc(at));
+    auto& sources = unit_.sources;
+    while (at.isMacroID()) {
+      if (sources.isMacroArgExpansion(at)) {
+        at = sources.getImmediateSpellingLoc(at);
+      } else if (unit_.is_user(sources.getFileID(sources.getSpellingLoc(at)))) {
+        return true;
+      } else {
+        at = sources.getImmediateExpansionRange(at).getBegin();
+      }
+    }
+    return false;
   }
   CharSourceRange file_range(const Expr* e) const {
     return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
@@ -132,8 +143,42 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     site.shared = shared ? bytes[0] : "0";
     site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
   }
+  /// `cudaLaunchConfig_t config = …; config.gridDim = …` of cudaLaunchKernelEx(&config, …). A config that several calls
+  /// share is read, but has no places that a patch could change for one of them.
+  void read_config(FoundLaunch& found, const Expr* e) {
+    auto* address = llvm::dyn_cast<UnaryOperator>(e->IgnoreParenImpCasts());
+    auto* reference = llvm::dyn_cast<DeclRefExpr>((address ? address->getSubExpr() : e)->IgnoreParenImpCasts());
+    auto* config = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    if (!config || (address && address->getOpcode() != UO_AddrOf)) return;
+    auto grid = geometry_->field(config, "gridDim"), block = geometry_->field(config, "blockDim");
+    auto shared = geometry_->field(config, "dynamicSmemBytes");
+    read_geometry(found, grid.value, block.value, shared.value);
+    auto& site = found.site;
+    if (!shared.known) site.shared.clear();
+    if (uses_of(config) > 1) site.grid_range = site.block_range = site.shared_range = {};
+  }
+  /// How many launches of this function take `config`.
+  int uses_of(const VarDecl* config) const {
+    struct Counter : RecursiveASTVisitor<Counter> {
+      const VarDecl* config;
+      int count = 0;
+      bool VisitCallExpr(CallExpr* call) {
+        auto* callee = call->getDirectCallee();
+        if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaLaunchKernelEx")) return true;
+        auto* address = call->getNumArgs() ? llvm::dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts()) : nullptr;
+        auto* reference = address ? llvm::dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
+        count += reference && reference->getDecl()->getCanonicalDecl() == config->getCanonicalDecl();
+        return true;
+      }
+    } counter;
+    counter.config = config;
+    counter.TraverseStmt(function_->getBody());
+    return counter.count;
+  }
+
   /// `void* args[] = {&a, &b}` names the arguments.
   void read_argument_array(FoundLaunch& found, const Expr* e) {
+    if (!e) return;
     auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenCasts());
     auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
     auto* list = variable && variable->getInit() ? llvm::dyn_cast<InitListExpr>(variable->getInit()) : nullptr;

@@ -199,6 +199,105 @@ void run(float* x, int n) { void* args[] = {&x, &n}; cudaLaunchKernel((void*)k, 
   EXPECT_EQ(index.launches[0].argument_text, (std::vector<std::string>{"x", "n"}));
 }
 
+TEST(Scan, ReadsGeometryThroughFloatCasts) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define NI 512
+#define NJ 512
+#define DIM_THREAD_BLOCK_X 32
+#define DIM_THREAD_BLOCK_Y 8
+__global__ void k(float* x) { x[blockIdx.x * DIM_THREAD_BLOCK_X + threadIdx.x] = 1; }
+void a(int ni, float* x) {
+  dim3 block(DIM_THREAD_BLOCK_X, DIM_THREAD_BLOCK_Y);
+  dim3 grid((size_t)(ceil( ((float)NI)/ ((float)block.x) )),(size_t)(ceil( ((float)NJ)/ ((float)block.y))));
+  k<<<grid, block>>>(x);
+  dim3 other((size_t)ceil((float)ni / (float)DIM_THREAD_BLOCK_X), (unsigned)ceilf(ni / 8.0f));
+  k<<<other, block>>>(x);
+  dim3 third(int(std::ceil(double(ni) / block.x)), static_cast<unsigned int>(ceil(static_cast<double>(ni) / DIM_THREAD_BLOCK_Y)), ceil(ni * 1.0 / 4));
+  k<<<third, block>>>(x);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.grid[0], "ceil_div(NI, DIM_THREAD_BLOCK_X)");
+  EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)");
+  EXPECT_EQ(b.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)");
+  EXPECT_EQ(b.grid[1], "ceil_div(ni, 8)");
+  EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)");
+  EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)");
+  EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)");
+}
+
+TEST(Scan, ReadsTheConfigurationOfAnExtendedLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCK 128
+__global__ void k(float* x, int n) { x[blockIdx.x * BLOCK + threadIdx.x] = n; }
+void assigned(float* x, int n) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((n + BLOCK - 1) / BLOCK);
+  config.blockDim = BLOCK;
+  config.dynamicSmemBytes = BLOCK * sizeof(float);
+  cudaLaunchKernelEx(&config, k, x, n + 1);
+}
+void initialised(float* x, int n, cudaStream_t stream) {
+  dim3 grid(n / BLOCK, 2);
+  cudaLaunchConfig_t config = {grid, dim3(BLOCK), 0, stream};
+  void* args[] = {&x, &n};
+  cudaLaunchKernelExC(&config, (const void*)k, args);
+}
+void twice(float* x, int n) {
+  cudaLaunchConfig_t config = {0};
+  config.gridDim = n, config.blockDim = 32;
+  cudaLaunchKernelEx(&config, k, x, n);
+  config.gridDim = 7;
+  cudaLaunchKernelEx(&config, k, x, n);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 4u);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.kernels.size(), 1u);
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK");
+  EXPECT_EQ(a.block[0], "BLOCK");
+  EXPECT_EQ(a.shared, "BLOCK * 4");
+  EXPECT_EQ(app.text(a.grid_range), "dim3((n + BLOCK - 1) / BLOCK)");
+  EXPECT_EQ(app.text(a.block_range), "BLOCK");
+  EXPECT_EQ(a.argument_text, (std::vector<std::string>{"x", "n + 1"}));
+  EXPECT_EQ(b.grid[0], "n / BLOCK");
+  EXPECT_EQ(b.grid[1], "2");
+  EXPECT_EQ(b.block[0], "BLOCK");
+  EXPECT_EQ(b.shared, "0");
+  EXPECT_EQ(b.argument_text, (std::vector<std::string>{"x", "n"}));
+  EXPECT_EQ(c.grid[0], "") << "assigned twice";
+  EXPECT_EQ(c.block[0], "32");
+  EXPECT_EQ(c.block_range.begin, c.block_range.end) << "two launches share it";
+}
+
+TEST(Scan, TakesALibrarysLaunchMacroForTheUsersOwnSpelling) {
+  TestApp app;
+  app.unit("a.hip", R"(
+#include <hip/hip_runtime.h>
+#define CHECK(call) call
+#define START(kernel, n) hipLaunchKernelGGL(kernel, dim3(n), dim3(64), 0, 0, n)
+template <int R> __global__ void k(int n) {}
+void run(int n) {
+  hipLaunchKernelGGL(k<2>, dim3((n + 63) / 64), dim3(64), 0, 0, n);
+  CHECK(hipLaunchKernelGGL(HIP_KERNEL_NAME(k<3>), dim3(n), 64, 0, 0, n));
+  START(k<4>, n);
+})");
+  app.compiler("hipcc");
+  auto index = app.scan();
+  EXPECT_EQ(index.language, "hip");
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_FALSE(index.launches[0].through_macro);
+  EXPECT_EQ(index.launches[0].grid[0], "(n + 63) / 64");
+  EXPECT_EQ(app.text(index.launches[0].grid_range), "dim3((n + 63) / 64)");
+  EXPECT_EQ(index.launches[0].kernels.size(), 1u);
+  EXPECT_FALSE(index.launches[1].through_macro);
+  EXPECT_EQ(app.text(index.launches[1].block_range), "64");
+  EXPECT_TRUE(index.launches[2].through_macro);
+}
+
 TEST(Scan, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
   TestApp app;
   app.unit("bad.cu", "#include \"nowhere.h\"\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { undeclared(); }\n")

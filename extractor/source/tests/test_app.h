@@ -31,6 +31,12 @@ class TestApp {
     return *this;
   }
 
+  /// Of all units so far, instead of nvcc.
+  TestApp& compiler(const std::string& name) {
+    for (auto& entry : database_) entry["arguments"][0] = name;
+    return *this;
+  }
+
   std::filesystem::path root() const { return std::filesystem::canonical(folder_.path()); }
   std::filesystem::path database() const {
     auto file = root() / "compile_commands.json";
