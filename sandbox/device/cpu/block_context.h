@@ -57,6 +57,29 @@ enum kl_warp_op {
   KL_WARP_ELECT,
 };
 
+/// CUT at warp operations: where lanes can wait, and for what.
+enum kl_wait { KL_WAIT_BARRIER, KL_WAIT_WARP, KL_WAIT_LOCKSTEP, KL_WAIT_ACTIVE };
+enum { KL_SAME_MASK = 1, KL_SAME_OPERAND = 2 };
+
+typedef struct kl_suspension {
+  uint32_t wait;   ///< enum kl_wait.
+  uint32_t op;     ///< enum kl_barrier_op or kl_warp_op.
+  uint32_t flags;  ///< KL_SAME_MASK, KL_SAME_OPERAND: the two below hold for all lanes, which then keep none.
+  uint32_t mask;
+  uint64_t operand;
+  const char* place;  ///< "kernel.cu:12"
+} kl_suspension;
+
+/// A kernel cut at warp operations runs warp by warp. Row r of its frame is at frame + r * frame_stride, one element
+/// per thread: where it is suspended (4 bytes, 0: ended), and at that suspension its mask (4), value, operand and
+/// answer (8).
+typedef struct kl_warp_plan {
+  /// Resumes `count` threads from `first` on, all of one warp and suspended there (0: not started yet).
+  void (*step)(kl_block*, uint32_t suspension, uint32_t first, uint32_t count);
+  uint64_t suspended_row, mask_row, value_row, operand_row, answer_row;
+  const kl_suspension* suspensions;  ///< From 1.
+} kl_warp_plan;
+
 /// Calls from lowered code into its executor, in the order of lower/services.cpp's table.
 struct kl_services {
   int32_t (*print)(kl_block*, const char* format, const void* arguments);
@@ -84,6 +107,8 @@ struct kl_services {
   void (*yield)(kl_thread*);
   void (*grid_sync)(kl_thread*);
   void (*exit_thread)(kl_thread*);  ///< Ends the calling thread from anywhere. Does not return.
+  /// CUT at warp operations: the whole block.
+  void (*run_warps)(kl_block*, const kl_warp_plan*);
 };
 
 #ifdef __cplusplus

@@ -9,27 +9,31 @@ extern "C" {
 #endif
 
 #define KL_IMAGE_MAGIC 0x314547414d494c4bull /* "KLIMAGE1" */
-#define KL_IMAGE_VERSION 1
+#define KL_IMAGE_VERSION 2
 
 /// How a kernel's threads are executed (DESIGN D5).
 enum kl_mode {
   KL_MODE_LOOP = 0,   ///< No thread waits for another: a block is one loop over its threads.
-  KL_MODE_CUT = 1,    ///< Cut at its barriers: loops over threads between them.
+  KL_MODE_CUT = 1,    ///< Cut at its barriers and warp operations: loops over threads between them.
   KL_MODE_FIBER = 2,  ///< Threads are fibers that switch at barriers, warp operations and in spin loops.
 };
 
-typedef struct kl_dim3 { uint32_t x, y, z; } kl_dim3;
+typedef struct kl_dim3 {
+  uint32_t x, y, z;
+} kl_dim3;
 
 /// One launch, the same for all of its blocks.
 typedef struct kl_launch {
   kl_dim3 grid, block;
   uint32_t dynamic_shared_bytes;
-  const void* arguments;            ///< Packed parameters, kl_kernel::parameter_bytes long.
+  const void* arguments;  ///< Packed parameters, kl_kernel::parameter_bytes long.
   const struct kl_services* services;
-  void* executor;                   ///< The executor's own.
+  void* executor;  ///< The executor's own.
 } kl_launch;
 
-typedef struct kl_parameter { uint32_t offset, size; } kl_parameter;
+typedef struct kl_parameter {
+  uint32_t offset, size;
+} kl_parameter;
 
 /// What an image asks of its executor; filled by it before the first launch (kl_image::services).
 struct kl_services;
@@ -37,17 +41,17 @@ struct kl_services;
 struct kl_block;
 
 typedef struct kl_kernel {
-  const char* name;                 ///< Mangled, as in the device IR.
-  void (*run)(struct kl_block*);    ///< LOOP, CUT: the whole block. FIBER: one thread, on its own stack.
-  uint32_t mode;                    ///< enum kl_mode.
-  const char* mode_reason;          ///< Why it is not LOOP, for people ("__shfl_sync at file.cu:31").
+  const char* name;               ///< Mangled, as in the device IR.
+  void (*run)(struct kl_block*);  ///< LOOP, CUT: the whole block. FIBER: one thread, on its own stack.
+  uint32_t mode;                  ///< enum kl_mode.
+  const char* mode_reason;        ///< Why it is not LOOP, for people ("__shfl_sync at file.cu:31").
   uint32_t parameter_count, parameter_bytes;
   const kl_parameter* parameters;
   uint32_t static_shared_bytes;
-  uint32_t frame_bytes;             ///< CUT: bytes per thread kept across barriers.
-  uint32_t stack_bytes;             ///< FIBER: stack per thread; 0 if it cannot be bounded.
-  uint32_t max_threads;             ///< __launch_bounds__, 0 if absent.
-  uint32_t flags;                   ///< KL_USES_GRID_SYNC …
+  uint32_t frame_bytes;  ///< CUT: bytes per thread kept across barriers.
+  uint32_t stack_bytes;  ///< FIBER: stack per thread; 0 if it cannot be bounded.
+  uint32_t max_threads;  ///< __launch_bounds__, 0 if absent.
+  uint32_t flags;        ///< KL_USES_GRID_SYNC …
 } kl_kernel;
 
 enum { KL_USES_GRID_SYNC = 1, KL_MAY_SPIN = 2 };
@@ -56,7 +60,7 @@ typedef struct kl_variable {
   const char* name;
   void* address;
   uint64_t size;
-  uint32_t flags;                   ///< KL_VARIABLE_CONSTANT, KL_VARIABLE_MANAGED
+  uint32_t flags;  ///< KL_VARIABLE_CONSTANT, KL_VARIABLE_MANAGED
 } kl_variable;
 enum { KL_VARIABLE_CONSTANT = 1, KL_VARIABLE_MANAGED = 2 };
 

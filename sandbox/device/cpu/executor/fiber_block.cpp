@@ -194,21 +194,21 @@ uint64_t FiberBlock::warp_operation(Fiber& self, uint32_t op, uint32_t mask, uin
   Warp& warp = warps_[self.warp];
   const uint32_t bit = 1u << self.lane;
   mask |= bit;
-  warp.lanes.value[self.lane] = value;
-  warp.lanes.operand[self.lane] = operand;
+  warp.value[self.lane] = value;
+  warp.operand[self.lane] = operand;
   size_t index = 0;
   while (index < warp.groups.size() && (warp.groups[index].op != op || warp.groups[index].mask != mask)) ++index;
   if (index == warp.groups.size()) warp.groups.push_back({op, mask, 0});
   warp.groups[index].arrived |= bit;
   warp.runnable &= ~bit;
   if (!finish_group(warp, index)) switch_away(self);
-  return warp.lanes.answer[self.lane];
+  return warp.answer[self.lane];
 }
 
 bool FiberBlock::finish_group(Warp& warp, size_t index) {
   const Group group = warp.groups[index];
   if (group.mask & warp.live & ~group.arrived) return false;
-  exchange(kl_warp_op(group.op), group.arrived, warp.lanes);
+  exchange(kl_warp_op(group.op), group.arrived, {warp.value, warp.operand, warp.answer});
   warp.runnable |= group.arrived;
   warp.groups.erase(warp.groups.begin() + long(index));
   return true;
@@ -296,11 +296,7 @@ std::string FiberBlock::describe_waits() const {
     for (uint32_t lanes : barrier.waiting) at_barrier += uint32_t(std::popcount(lanes));
   for (const Warp& warp : warps_)
     for (const Group& group : warp.groups) in_warp += uint32_t(std::popcount(group.arrived));
-  const kl_block& block = block_.block;
-  return "block (" + std::to_string(block.ctaid_x) + "," + std::to_string(block.ctaid_y) + "," +
-         std::to_string(block.ctaid_z) + "): of " + std::to_string(live_) + " threads that have not ended, " +
-         std::to_string(at_barrier) + " wait at a block barrier, " + std::to_string(in_warp) +
-         " in a warp operation and " + std::to_string(at_grid_) + " at a grid barrier, for threads that never come";
+  return kernelift::cpu::describe_waits(block_.block, live_, at_barrier, in_warp, at_grid_);
 }
 
 }  // namespace kernelift::cpu

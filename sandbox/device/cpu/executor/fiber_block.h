@@ -59,7 +59,7 @@ class FiberBlock {
   struct Warp {
     uint32_t runnable = 0, yielded = 0, locked = 0, live = 0;
     std::vector<Group> groups;
-    WarpLanes lanes;
+    uint64_t value[KL_WARP_SIZE], operand[KL_WARP_SIZE], answer[KL_WARP_SIZE];
   };
 
   static void entry(boost::context::detail::transfer_t from);

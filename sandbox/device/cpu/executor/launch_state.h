@@ -57,6 +57,11 @@ struct BlockState {
 void set_block_id(BlockState& block, uint64_t index);
 /// "block (1,0,0) thread (3,0,0)"
 std::string describe_thread(const kl_block& block, uint32_t linear);
+/// Where threads wait that wait for ever.
+std::string describe_waits(const kl_block& block, uint32_t live, uint32_t at_barriers, uint32_t in_warps,
+                           uint32_t at_grid);
+/// kl_services::run_warps (warp_block.cpp).
+void run_warps(kl_block* block, const kl_warp_plan* plan);
 /// Leaves the block for good, whatever it runs on.
 [[noreturn]] void abandon_block(kl_block* block);
 

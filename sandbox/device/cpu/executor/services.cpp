@@ -89,9 +89,9 @@ void exit_thread(kl_thread* thread) { FiberBlock::of(thread).exit(FiberBlock::fi
 }  // namespace
 
 const kl_services& services() {
-  static const kl_services kTable = {print,        assert_fail, trap,      divergent,  allocate, release,
-                                     global_timer, nanosleep,   barrier,   arrive,     warp,     active_mask,
-                                     lockstep,     yield,       grid_sync, exit_thread};
+  static const kl_services kTable = {print,        assert_fail, trap,      divergent,   allocate, release,
+                                     global_timer, nanosleep,   barrier,   arrive,      warp,     active_mask,
+                                     lockstep,     yield,       grid_sync, exit_thread, run_warps};
   return kTable;
 }
 

@@ -16,9 +16,9 @@ void each_lane(uint32_t lanes, Visit visit) {
   for (; lanes; lanes &= lanes - 1) visit(unsigned(std::countr_zero(lanes)));
 }
 
-uint64_t shuffled(kl_warp_op op, uint32_t lanes, const WarpLanes& warp, unsigned lane) {
-  const int index = int(warp.operand[lane] & 31), clamp = int(warp.operand[lane] >> 32 & 31);
-  const int segment = int(warp.operand[lane] >> 40 & 31), self = int(lane);
+uint64_t shuffled(kl_warp_op op, uint32_t lanes, uint64_t operand, const uint64_t* value, unsigned lane) {
+  const int index = int(operand & 31), clamp = int(operand >> 32 & 31);
+  const int segment = int(operand >> 40 & 31), self = int(lane);
   const int last = (self & segment) | (clamp & ~segment & 31), first = self & segment;
   int source = self;
   bool inside = false;
@@ -41,11 +41,11 @@ uint64_t shuffled(kl_warp_op op, uint32_t lanes, const WarpLanes& warp, unsigned
       break;
   }
   if (!inside || !(lanes >> source & 1)) source = self;
-  return (warp.value[source] & 0xffffffffu) | (inside ? kPredicate : 0);
+  return (value[source] & 0xffffffffu) | (inside ? kPredicate : 0);
 }
 
 template <class Combine>
-void reduce(uint32_t lanes, WarpLanes& warp, Combine combine) {
+void reduce(uint32_t lanes, const WarpLanes& warp, Combine combine) {
   uint32_t total = 0;
   bool first = true;
   each_lane(lanes, [&](unsigned lane) {
@@ -56,12 +56,19 @@ void reduce(uint32_t lanes, WarpLanes& warp, Combine combine) {
   each_lane(lanes, [&](unsigned lane) { warp.answer[lane] = total; });
 }
 
+/// All 32 lanes at once, without branches on the operation.
+template <kl_warp_op op>
+void shuffle_alike(uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
+  for (unsigned lane = 0; lane < KL_WARP_SIZE; ++lane)
+    warp.answer[lane] = shuffled(op, lanes, operand, warp.value, lane);
+}
+
 uint32_t signed_min(uint32_t a, uint32_t b) { return uint32_t(std::min(int32_t(a), int32_t(b))); }
 uint32_t signed_max(uint32_t a, uint32_t b) { return uint32_t(std::max(int32_t(a), int32_t(b))); }
 
 }  // namespace
 
-void exchange(kl_warp_op op, uint32_t lanes, WarpLanes& warp) {
+void exchange(kl_warp_op op, uint32_t lanes, const WarpLanes& warp) {
   auto all_answer = [&](uint64_t answer) { each_lane(lanes, [&](unsigned lane) { warp.answer[lane] = answer; }); };
   uint32_t votes = 0;
   switch (op) {
@@ -70,7 +77,8 @@ void exchange(kl_warp_op op, uint32_t lanes, WarpLanes& warp) {
     case KL_WARP_SHFL_UP:
     case KL_WARP_SHFL_DOWN:
     case KL_WARP_SHFL_BFLY:
-      return each_lane(lanes, [&](unsigned lane) { warp.answer[lane] = shuffled(op, lanes, warp, lane); });
+      return each_lane(
+          lanes, [&](unsigned lane) { warp.answer[lane] = shuffled(op, lanes, warp.operand[lane], warp.value, lane); });
     case KL_WARP_VOTE_ALL:
     case KL_WARP_VOTE_ANY:
     case KL_WARP_VOTE_UNI:
@@ -103,6 +111,16 @@ void exchange(kl_warp_op op, uint32_t lanes, WarpLanes& warp) {
       const auto leader = unsigned(std::countr_zero(lanes));
       return each_lane(lanes, [&](unsigned lane) { warp.answer[lane] = leader | (lane == leader ? kPredicate : 0); });
     }
+  }
+}
+
+void exchange_alike(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
+  switch (op) {
+    case KL_WARP_SHFL_IDX: return shuffle_alike<KL_WARP_SHFL_IDX>(lanes, operand, warp);
+    case KL_WARP_SHFL_UP: return shuffle_alike<KL_WARP_SHFL_UP>(lanes, operand, warp);
+    case KL_WARP_SHFL_DOWN: return shuffle_alike<KL_WARP_SHFL_DOWN>(lanes, operand, warp);
+    case KL_WARP_SHFL_BFLY: return shuffle_alike<KL_WARP_SHFL_BFLY>(lanes, operand, warp);
+    default: return exchange(op, lanes, warp);  // The others have no operand.
   }
 }
 

@@ -6,14 +6,16 @@
 
 namespace kernelift::cpu {
 
+/// One entry per lane.
 struct WarpLanes {
-  uint64_t value[KL_WARP_SIZE];
-  uint64_t
-      operand[KL_WARP_SIZE];  ///< Shuffles: lane or delta in the low word, PTX's clamp and segment mask in the high.
-  uint64_t answer[KL_WARP_SIZE];  ///< Bit 32: the predicate of shuffles, match_all and elect.
+  const uint64_t* value;
+  const uint64_t* operand;  ///< Shuffles: lane or delta in the low word, PTX's clamp and segment mask in the high.
+  uint64_t* answer;         ///< Bit 32: the predicate of shuffles, match_all and elect.
 };
 
 /// `lanes`: those that take part; answers of others are left alone.
-void exchange(kl_warp_op op, uint32_t lanes, WarpLanes& warp);
+void exchange(kl_warp_op op, uint32_t lanes, const WarpLanes& warp);
+/// The same where all lanes have one operand, which is not read from `warp`. Answers of others are undefined.
+void exchange_alike(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp);
 
 }  // namespace kernelift::cpu

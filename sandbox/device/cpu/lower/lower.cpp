@@ -38,6 +38,7 @@ void give_host_attributes(Module& module, TargetMachine& machine) {
 void schedule_kernels(DeviceModule& device) {
   for (Kernel& kernel : device.kernels) {
     if (kernel.mode == KL_MODE_FIBER) build_fiber_entry(kernel);
+    else if (kernel.in_warps) build_warp_loops(kernel, cut_kernel(kernel));
     else build_thread_loops(kernel, cut_kernel(kernel));
   }
   for (Kernel& kernel : device.kernels)

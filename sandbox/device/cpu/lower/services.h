@@ -24,6 +24,7 @@ enum class Service {
   yield,
   grid_sync,
   exit_thread,
+  run_warps,
 };
 
 llvm::Function* service_function(llvm::Module&, Service);

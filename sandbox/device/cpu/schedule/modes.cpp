@@ -1,7 +1,7 @@
-// A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers that sit in
-// the kernel itself; anything else runs on fibers. Volatile accesses to shared memory, and values handed over without a
-// barrier, are the old way of talking within a warp: they are given switch points that keep the warp's lanes together,
-// access by access.
+// A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers, warp
+// operations and lockstep points that sit in the kernel itself; anything else runs on fibers. Volatile accesses to
+// shared memory, and values handed over without a barrier, are the old way of talking within a warp: lockstep points
+// between them keep the warp's lanes together.
 #include "sandbox/device/cpu/schedule/modes.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -12,9 +12,11 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/schedule/analysis/lockstep.h"
+#include "sandbox/device/cpu/schedule/analysis/spin_loops.h"
+#include "sandbox/device/cpu/schedule/analysis/twins.h"
+#include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 #include "sandbox/device/cpu/schedule/regions.h"
-#include "sandbox/device/cpu/schedule/spin_loops.h"
-#include "sandbox/device/cpu/schedule/warp_races.h"
 
 namespace kernelift::cpu {
 
@@ -25,7 +27,7 @@ namespace {
 /// What a function does itself (callees apart).
 struct Facts {
   std::string warp, other_wait, spin, volatile_shared, exchange, exit, grid, barrier;
-  unsigned barriers = 0;
+  unsigned barriers = 0, warp_waits = 0;
   bool plain_barriers = true;  ///< All are __syncthreads forms: barrier 0, all threads.
   bool variable_arrays = false;
   std::set<Function*> callees;
@@ -74,6 +76,7 @@ Facts read_facts(Function& function, bool is_kernel) {
         facts.other_wait = "a named barrier at " + place;
       }
     } else if (is_service(*call, Service::warp) || is_service(*call, Service::active_mask)) {
+      ++facts.warp_waits;
       facts.warp = place;
     } else if (is_service(*call, Service::arrive)) {
       facts.other_wait = "a named barrier at " + place;
@@ -106,7 +109,7 @@ class ModeChooser {
         facts_[kernel.body].exchange = place_of(*load);
       choose(kernel);
     }
-    for (auto& [function, facts] : facts_) number_lockstep_points(*function, in_lockstep_.contains(function));
+    for (auto& [function, facts] : facts_) number_lockstep_sites(*function);
   }
 
  private:
@@ -137,62 +140,80 @@ class ModeChooser {
 
   void choose(Kernel& kernel) {
     const std::set<Function*> reached = reached_by(kernel.body);
-    std::string why;
+    std::string hard, soft;  // Why fibers; why warps.
     bool lockstep = false;
-    auto because = [&](const std::string& place, const char* what) {
+    auto because = [](std::string& why, const std::string& place, const char* what) {
       if (!place.empty() && why.empty()) why = what + place;
     };
     for (Function* function : reached) {
       const Facts& facts = facts_[function];
       const bool here = function == kernel.body;
+      std::string& why = here ? soft : hard;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
       lockstep |= !facts.volatile_shared.empty() || !facts.exchange.empty();
-      because(facts.grid, "grid-wide barrier at ");
-      because(facts.warp, "warp operation at ");
-      because(facts.volatile_shared, "volatile shared memory at ");
-      because(facts.exchange, "shared memory exchanged between threads without a barrier at ");
-      because(facts.other_wait, "");
-      because(facts.spin, "a loop that may wait for another thread at ");
-      if (!here) because(facts.barrier, "barrier in a function that cannot be inlined at ");
-      if (!here) because(facts.exit, "exit from a function that cannot be inlined at ");
-      if (here && facts.barriers > kMaxSuspensions) because(facts.barrier, "more barriers than can be cut, one at ");
-      if (here && facts.variable_arrays && facts.barriers)
-        because(facts.barrier, "a local array of variable size across the barrier at ");
+      because(hard, facts.grid, "grid-wide barrier at ");
+      because(why, facts.warp, "warp operation at ");
+      because(why, facts.volatile_shared, "volatile shared memory at ");
+      because(why, facts.exchange, "shared memory exchanged between threads without a barrier at ");
+      because(hard, facts.other_wait, "");
+      because(hard, facts.spin, "a loop that may wait for another thread at ");
+      if (!here) because(hard, facts.barrier, "barrier in a function that cannot be inlined at ");
+      if (!here) because(hard, facts.exit, "exit from a function that cannot be inlined at ");
     }
-    if (force_fibers_ && why.empty()) why = "fibers were asked for";
+    if (lockstep)
+      for (Function* function : reached) keep_in_lockstep(*function);
     const Facts& own = facts_[kernel.body];
-    if (!why.empty()) {
+    const unsigned waits = own.barriers + own.warp_waits;
+    if (waits > (soft.empty() ? kMaxSuspensions : kMaxWarpSuspensions))
+      because(hard, own.barriers ? own.barrier : soft, "more barriers and warp operations than can be cut, one at ");
+    if (own.variable_arrays && waits)
+      because(hard, own.barriers ? own.barrier : soft, "a local array of variable size across a wait at ");
+    if (force_fibers_ && hard.empty()) hard = soft.empty() ? "fibers were asked for" : soft;
+    if (!hard.empty()) {
       kernel.mode = KL_MODE_FIBER;
-      kernel.mode_reason = why;
-      if (lockstep) in_lockstep_.insert(reached.begin(), reached.end());
-    } else {
-      kernel.mode = own.barriers ? KL_MODE_CUT : KL_MODE_LOOP;
-      if (own.barriers) kernel.mode_reason = "barrier at " + own.barrier;
+      kernel.mode_reason = hard;
+      return;
+    }
+    kernel.mode = waits ? KL_MODE_CUT : KL_MODE_LOOP;
+    kernel.in_warps = own.warp_waits > 0;
+    if (!waits) kernel.mode_reason.clear();
+    else if (!soft.empty()) kernel.mode_reason = soft;
+    else if (own.barriers) kernel.mode_reason = "barrier at " + own.barrier;
+    if (kernel.in_warps) relax_shared_accesses(*kernel.body);
+    else find_twins(kernel, reached);
+  }
+
+  void keep_in_lockstep(Function& function) {
+    if (!in_lockstep_.insert(&function).second) return;
+    Facts& facts = facts_[&function];
+    const bool is_kernel = bodies_.contains(&function);
+    LockstepRules rules;
+    rules.hands_over = [&](const Instruction& access) {
+      if (!facts.exchange.empty() && is_shared_access(access)) return true;
+      const Value* pointer = access.isVolatile() ? getLoadStorePointerOperand(&access) : nullptr;
+      return pointer && may_be_shared(pointer, is_kernel);
+    };
+    rules.is_kernel = is_kernel;
+    rules.every_access = !facts.spin.empty();
+    facts.warp_waits += place_lockstep_points(function, rules);
+  }
+
+  /// Between two cuts no other lane interferes: nothing is left for `volatile` to say.
+  static void relax_shared_accesses(Function& body) {
+    for (Instruction& instruction : instructions(body)) {
+      if (!is_shared_access(instruction)) continue;
+      if (auto* load = dyn_cast<LoadInst>(&instruction)) load->setVolatile(false);
+      if (auto* store = dyn_cast<StoreInst>(&instruction)) store->setVolatile(false);
     }
   }
 
   /// Sites are numbered in program order: where lanes have diverged, the executor lets the earliest go first, as a GPU
   /// that reconverges its warps would.
-  void number_lockstep_points(Function& function, bool in_lockstep) {
-    const bool is_kernel = bodies_.contains(&function);
-    for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-      if (is_service(instruction, Service::active_mask)) {
-        IRBuilder<> builder(&instruction);
-        instruction.setOperand(1, builder.getInt32(++lockstep_sites_));
-        continue;
-      }
-      if (!in_lockstep || !needs_lockstep(function, instruction, is_kernel)) continue;
-      IRBuilder<> builder(&instruction);
-      call_service(builder, Service::lockstep,
-                   {DeviceModule::thread_of(function), builder.getInt32(++lockstep_sites_)});
-    }
-  }
-
-  bool needs_lockstep(Function& function, const Instruction& instruction, bool is_kernel) {
-    if (!facts_[&function].exchange.empty() && is_shared_access(instruction)) return true;
-    const Value* pointer = instruction.isVolatile() ? getLoadStorePointerOperand(&instruction) : nullptr;
-    return pointer && may_be_shared(pointer, is_kernel);
+  void number_lockstep_sites(Function& function) {
+    for (Instruction& instruction : instructions(function))
+      if (is_service(instruction, Service::active_mask) || is_service(instruction, Service::lockstep))
+        instruction.setOperand(1, ConstantInt::get(Type::getInt32Ty(function.getContext()), ++lockstep_sites_));
   }
 
   DeviceModule& device_;

@@ -11,6 +11,8 @@
 // A value is stored when a thread suspends, not where it is computed, so inner loops stay free of frame stores. A value
 // that is both carried into a region and computed again inside it passes through a stack variable that mem2reg removes.
 // Kernels without a barrier are one region: plain loops over threads fall out as the simplest case.
+//
+// A warp operation leaves its operands in rows of the frame (kl_warp_plan) and is answered through another.
 #include "sandbox/device/cpu/schedule/regions.h"
 
 #include <llvm/IR/CFG.h>
@@ -25,7 +27,7 @@
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/services.h"
-#include "sandbox/device/cpu/schedule/liveness.h"
+#include "sandbox/device/cpu/schedule/analysis/liveness.h"
 
 namespace kernelift::cpu {
 
@@ -48,11 +50,14 @@ class Cutter {
       : body_(*kernel.body),
         module_(*body_.getParent()),
         layout_(module_.getDataLayout()),
-        context_(module_.getContext()) {}
+        context_(module_.getContext()) {
+    cut_.warps = kernel.in_warps;
+  }
 
   CutKernel run() {
     end_threads_by_returning();
-    split_at_barriers();
+    if (cut_.warps) place_rows();
+    split_at_waits();
     find_live_values();
     place_local_arrays();
     for (unsigned i = 0; i < cut_.suspensions.size(); ++i) cut_.regions.push_back(make_region(i));
@@ -73,29 +78,60 @@ class Cutter {
     }
   }
 
-  void split_at_barriers() {
-    SmallVector<CallInst*, 16> barriers;
+  void place_rows() {
+    for (uint64_t* row : {&cut_.value_row, &cut_.operand_row, &cut_.answer_row}) *row = take_slot(8);
+    for (uint64_t* row : {&cut_.suspended_row, &cut_.mask_row}) *row = take_slot(4);
+  }
+
+  static std::optional<kl_wait> wait_of(const Instruction& instruction) {
+    if (is_service(instruction, Service::barrier)) return KL_WAIT_BARRIER;
+    if (is_service(instruction, Service::warp)) return KL_WAIT_WARP;
+    if (is_service(instruction, Service::lockstep)) return KL_WAIT_LOCKSTEP;
+    if (is_service(instruction, Service::active_mask)) return KL_WAIT_ACTIVE;
+    return std::nullopt;
+  }
+
+  /// cut.exchange(value, operand, mask) stays where a thread suspends, until its region stores them.
+  Suspension suspension_of(CallInst& call, kl_wait wait) {
+    Suspension suspension;
+    suspension.wait = wait;
+    suspension.place = place_of(call);
+    IRBuilder<> builder(&call);
+    Value *value = builder.getInt64(0), *operand = value, *mask = builder.getInt32(0);
+    if (wait == KL_WAIT_BARRIER) {
+      suspension.op = unsigned(cast<ConstantInt>(call.getArgOperand(3))->getZExtValue());
+      if (suspension.op == KL_BARRIER_SYNC) return suspension;
+      value = builder.CreateZExt(builder.CreateIsNotNull(call.getArgOperand(4)), builder.getInt64Ty());
+    } else if (wait == KL_WAIT_WARP) {
+      suspension.op = unsigned(cast<ConstantInt>(call.getArgOperand(1))->getZExtValue());
+      mask = call.getArgOperand(2), value = call.getArgOperand(3), operand = call.getArgOperand(4);
+      suspension.mask = dyn_cast<ConstantInt>(mask), suspension.operand = dyn_cast<ConstantInt>(operand);
+    } else {
+      return suspension;
+    }
+    Type* i64 = builder.getInt64Ty();
+    builder.CreateCall(module_.getOrInsertFunction("cut.exchange", builder.getVoidTy(), i64, i64, builder.getInt32Ty()),
+                       {value, operand, mask});
+    return suspension;
+  }
+
+  void split_at_waits() {
+    SmallVector<std::pair<CallInst*, kl_wait>, 16> waits;
     for (Instruction& instruction : instructions(body_))
-      if (is_service(instruction, Service::barrier)) barriers.push_back(cast<CallInst>(&instruction));
+      if (auto wait = wait_of(instruction)) waits.push_back({cast<CallInst>(&instruction), *wait});
     cut_.suspensions.emplace_back();
-    for (CallInst* barrier : barriers) {
-      Suspension suspension;
-      suspension.op = unsigned(cast<ConstantInt>(barrier->getArgOperand(3))->getZExtValue());
-      suspension.place = place_of(*barrier);
-      if (suspension.op != KL_BARRIER_SYNC) {
-        FunctionCallee predicate =
-            module_.getOrInsertFunction("cut.predicate", Type::getVoidTy(context_), Type::getInt32Ty(context_));
-        CallInst::Create(predicate, {barrier->getArgOperand(4)}, "", barrier->getIterator());
+    for (auto& [call, wait] : waits) {
+      Suspension suspension = suspension_of(*call, wait);
+      suspension.resume = call->getParent()->splitBasicBlock(call->getNextNode(), "resume");
+      if (!call->use_empty()) {
+        const bool wide = call->getType()->isIntegerTy(64);
+        FunctionCallee answer = module_.getOrInsertFunction(wide ? "cut.answer.wide" : "cut.answer", call->getType());
+        call->replaceAllUsesWith(CallInst::Create(answer, "", suspension.resume->getFirstInsertionPt()));
       }
-      suspension.resume = barrier->getParent()->splitBasicBlock(barrier->getNextNode(), "resume");
-      if (!barrier->use_empty()) {
-        FunctionCallee answer = module_.getOrInsertFunction("cut.answer", Type::getInt32Ty(context_));
-        barrier->replaceAllUsesWith(CallInst::Create(answer, "", suspension.resume->getFirstInsertionPt()));
-      }
-      barrier->eraseFromParent();
+      call->eraseFromParent();
       cut_.suspensions.push_back(suspension);
     }
-    // Splitting moved later barriers into other blocks: find each suspension's block again.
+    // Splitting moved later waits into other blocks: find each suspension's block again.
     for (unsigned i = 1; i < cut_.suspensions.size(); ++i) {
       cut_.suspensions[i].at = cut_.suspensions[i].resume->getSinglePredecessor();
       resume_of_[cut_.suspensions[i].at] = i;
@@ -311,11 +347,13 @@ class Cutter {
         save(builder, function, value, current);
       }
       Value* answer = builder.getInt32(index);
-      if (cut_.suspensions[index].op != KL_BARRIER_SYNC) {
-        Instruction* marker = end;
-        while (!is_call_of(*marker, "cut.predicate")) marker = marker->getPrevNode();
-        Value* set = builder.CreateZExt(builder.CreateIsNotNull(marker->getOperand(0)), builder.getInt32Ty());
-        answer = builder.CreateOr(answer, builder.CreateShl(set, kPredicateBit));
+      if (CallInst* exchange = exchange_before(*end)) {
+        if (cut_.warps) {
+          leave_operands(builder, function, *exchange, cut_.suspensions[index]);
+        } else {
+          Value* set = builder.CreateTrunc(exchange->getArgOperand(0), builder.getInt32Ty());
+          answer = builder.CreateOr(answer, builder.CreateShl(set, kPredicateBit));
+        }
       }
       builder.CreateRet(answer);
       end->eraseFromParent();
@@ -323,11 +361,35 @@ class Cutter {
     return {exits.begin(), exits.end()};
   }
 
+  static CallInst* exchange_before(Instruction& end) {
+    for (Instruction* at = &end; at; at = at->getPrevNode())
+      if (is_call_of(*at, "cut.exchange")) return cast<CallInst>(at);
+    return nullptr;
+  }
+
+  void leave_operands(IRBuilderBase& builder, Function& region, CallInst& exchange, const Suspension& suspension) {
+    builder.CreateStore(exchange.getArgOperand(0), slot_address(builder, region, cut_.value_row, 8));
+    if (suspension.wait != KL_WAIT_WARP) return;
+    if (!suspension.operand)
+      builder.CreateStore(exchange.getArgOperand(1), slot_address(builder, region, cut_.operand_row, 8));
+    if (!suspension.mask)
+      builder.CreateStore(exchange.getArgOperand(2), slot_address(builder, region, cut_.mask_row, 4));
+  }
+
   void finish_answer(Function& function) {
     for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-      const bool answer = is_call_of(instruction, "cut.answer");
-      if (answer) instruction.replaceAllUsesWith(function.getArg(kAnswer));
-      if (answer || is_call_of(instruction, "cut.predicate")) instruction.eraseFromParent();
+      const bool wide = is_call_of(instruction, "cut.answer.wide"),
+                 answer = wide || is_call_of(instruction, "cut.answer");
+      if (answer) {
+        IRBuilder<> builder(&instruction);
+        Value* value = function.getArg(kAnswer);
+        if (cut_.warps) {
+          value = builder.CreateLoad(builder.getInt64Ty(), slot_address(builder, function, cut_.answer_row, 8));
+          if (!wide) value = builder.CreateTrunc(value, builder.getInt32Ty());
+        }
+        instruction.replaceAllUsesWith(value);
+      }
+      if (answer || is_call_of(instruction, "cut.exchange")) instruction.eraseFromParent();
     }
   }
 

@@ -23,7 +23,8 @@ LoadInst* invariant(LoadInst* load) {
   return load;
 }
 
-/// The kernel's parameters, read from the launch's packed bytes.
+}  // namespace
+
 SmallVector<Value*, 8> load_parameters(IRBuilder<>& builder, const Kernel& kernel, Value* block) {
   Type* pointer = builder.getPtrTy();
   Value* launch = load_block_field(builder, block, BlockField::launch);
@@ -54,6 +55,22 @@ Function* create_run(Kernel& kernel) {
   run->addParamAttr(0, Attribute::NoAlias);
   return run;
 }
+
+void tag_with_group(Instruction* access, const Region& region) {
+  if (region.parallel) access->setMetadata(LLVMContext::MD_access_group, region.group);
+}
+
+void annotate_thread_loop(BranchInst* latch, const Region& region) {
+  LLVMContext& context = latch->getContext();
+  SmallVector<Metadata*, 3> parts = {nullptr, MDNode::get(context, {MDString::get(context, "llvm.loop.mustprogress")})};
+  if (region.parallel)
+    parts.push_back(MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), region.group}));
+  MDNode* node = MDNode::getDistinct(context, parts);
+  node->replaceOperandWith(0, node);
+  latch->setMetadata(LLVMContext::MD_loop, node);
+}
+
+namespace {
 
 /// for (i = 0; i < count; ++i), in rotated form: counts are never zero.
 struct Loop {
@@ -141,12 +158,14 @@ class BlockFunction {
     if (counting)
       for (Value* counter : {set_, unset_}) builder_.CreateStore(builder_.getInt32(0), counter);
     Value* answer = builder_.CreateLoad(i32_, answer_);
-    Loop z = open_loop("z", counts_[2]);
-    Loop y = open_loop("y", counts_[1]);
+    // One thread stands for all that are identical to it.
+    auto count = [&](unsigned axis) -> Value* { return kernel_.twins[axis] ? builder_.getInt32(1) : counts_[axis]; };
+    Loop z = open_loop("z", count(2));
+    Loop y = open_loop("y", count(1));
     Value* row = builder_.CreateMul(
         builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
         counts_[0], "", true, true);
-    Loop x = open_loop("x", counts_[0]);
+    Loop x = open_loop("x", count(0));
     Value* linear = builder_.CreateAdd(row, x.index, "", true, true);
     Value* wide = builder_.CreateZExt(linear, builder_.getInt64Ty());
     BasicBlock* skip = nullptr;
@@ -155,7 +174,7 @@ class BlockFunction {
       BasicBlock* go = BasicBlock::Create(run_.getContext(), "alive", &run_);
       skip = BasicBlock::Create(run_.getContext(), "next", &run_);
       LoadInst* ended = builder_.CreateLoad(builder_.getInt8Ty(), builder_.CreateInBoundsPtrAdd(ended_, wide));
-      tag(ended, region);
+      tag_with_group(ended, region);
       builder_.CreateCondBr(builder_.CreateIsNull(ended), go, skip);
       builder_.SetInsertPoint(go);
     }
@@ -180,7 +199,7 @@ class BlockFunction {
     }
     if (some_end_early_ && region.exits[0] == 0 && several) {
       flag = builder_.CreateZExt(builder_.CreateIsNull(reached), builder_.getInt8Ty());
-      tag(builder_.CreateStore(flag, builder_.CreateInBoundsPtrAdd(ended_, wide)), region);
+      tag_with_group(builder_.CreateStore(flag, builder_.CreateInBoundsPtrAdd(ended_, wide)), region);
     }
     if (counting) count_predicate(result, reached);
     if (skip) {
@@ -188,7 +207,7 @@ class BlockFunction {
       builder_.SetInsertPoint(skip);
     }
     BranchInst* latch = close_loop(x);
-    annotate(latch, region);
+    annotate_thread_loop(latch, region);
     close_loop(y);
     close_loop(z);
     decide(region);
@@ -200,21 +219,6 @@ class BlockFunction {
     builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, set_), set), set_);
     builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(i32_, unset_), builder_.CreateSub(waiting, set)),
                          unset_);
-  }
-
-  void tag(Instruction* access, const Region& region) {
-    if (region.parallel) access->setMetadata(LLVMContext::MD_access_group, region.group);
-  }
-
-  void annotate(BranchInst* latch, const Region& region) {
-    LLVMContext& context = run_.getContext();
-    SmallVector<Metadata*, 3> parts = {nullptr,
-                                       MDNode::get(context, {MDString::get(context, "llvm.loop.mustprogress")})};
-    if (region.parallel)
-      parts.push_back(MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), region.group}));
-    MDNode* node = MDNode::getDistinct(context, parts);
-    node->replaceOperandWith(0, node);
-    latch->setMetadata(LLVMContext::MD_loop, node);
   }
 
   void go_to(unsigned suspension) {

@@ -1,6 +1,7 @@
 // What lower() knows about a module of device code while the passes work on it: its kernels with their packed
 // parameters, its variables, and where shared variables lie in a block's arena.
 #pragma once
+#include <array>
 #include <optional>
 
 #include "cmake/llvm_headers.h"
@@ -22,6 +23,8 @@ struct Kernel {
   uint64_t parameter_bytes = 0, static_shared_bytes = 0, frame_bytes = 0, stack_bytes = 0;
   uint32_t max_threads = 0, mode = 0, flags = 0;
   std::string mode_reason;
+  bool in_warps = false;  ///< CUT: at warp operations too.
+  std::array<bool, 3> twins{};  ///< Threads that differ only along these axes are identical (schedule/analysis/twins.h).
 };
 
 struct Variable {

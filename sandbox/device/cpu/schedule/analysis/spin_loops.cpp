@@ -2,7 +2,7 @@
 // change. Two common loops look like that and never wait: compare-and-swap retries (`do old = CAS(p, assumed = old,
 // f(assumed)) while (old != assumed)`: each retry means that somebody else succeeded) and counters fetched by
 // atomicAdd of a non-zero constant (a work queue). Treating those as spinning would be right but slow.
-#include "sandbox/device/cpu/schedule/spin_loops.h"
+#include "sandbox/device/cpu/schedule/analysis/spin_loops.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>

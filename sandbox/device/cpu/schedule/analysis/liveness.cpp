@@ -1,6 +1,6 @@
 // Liveness by walking backwards from each use to the definition, value by value: kernels are small, and only values
 // that leave their block are walked. A use in a phi counts as a use at the end of the incoming block.
-#include "sandbox/device/cpu/schedule/liveness.h"
+#include "sandbox/device/cpu/schedule/analysis/liveness.h"
 
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>

@@ -7,7 +7,7 @@
 //
 // Anything else (s[t] then s[t+16]; a tile written by columns and read by rows) is taken for an exchange. Being wrong
 // here costs speed, never the answer: the kernel then runs on fibers in lockstep.
-#include "sandbox/device/cpu/schedule/warp_races.h"
+#include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/LoopInfo.h>

@@ -1,0 +1,326 @@
+// One context, one stream, everything in order. Waiting is by asking, so that a deadline can be kept: a kernel that never
+// ends leaves this process with nothing to do but to say so and exit, which makes the driver take the kernel off the GPU.
+#include "sandbox/device/cuda/cuda_device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/toolchain/cuda_driver.h"
+#include "sandbox/device/cuda/address_space.h"
+#include "sandbox/device/cuda/clock_monitor.h"
+#include "sandbox/device/cuda/cubin_symbols.h"
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kLogBytes = 8 << 10;
+
+DeviceFault fault_of(CUresult result) {
+  switch (result) {
+    case CUDA_SUCCESS: return DeviceFault::None;
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+    case CUDA_ERROR_INVALID_CLUSTER_SIZE:
+    case CUDA_ERROR_OUT_OF_MEMORY: return DeviceFault::OverResources;
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU: return DeviceFault::LaunchRefused;
+    case CUDA_ERROR_LAUNCH_TIMEOUT: return DeviceFault::TimedOut;
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_SYSTEM_NOT_READY: return DeviceFault::Lost;
+    default: return DeviceFault::Crashed;
+  }
+}
+
+class CudaDevice : public Device {
+ public:
+  CudaDevice(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+
+  ~CudaDevice() override {
+    for (CUevent event : events_) driver_.cuEventDestroy(event);
+    if (stream_) driver_.cuStreamDestroy(stream_);
+    space_.reset();
+    if (context_) driver_.cuDevicePrimaryCtxRelease(device_);
+  }
+
+  Status open(const CudaDeviceOptions& options) {
+    KERNELIFT_TRY(check(driver_.cuInit(0), "the NVIDIA driver does not start"));
+    int count = 0;
+    KERNELIFT_TRY(check(driver_.cuDeviceGetCount(&count), "cannot count GPUs"));
+    if (ordinal_ < 0 || ordinal_ >= count)
+      return environment_error("there is no GPU " + std::to_string(ordinal_) + "; this machine has " + std::to_string(count));
+    KERNELIFT_TRY(check(driver_.cuDeviceGet(&device_, ordinal_), "cannot open the GPU"));
+    KERNELIFT_TRY(check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "cannot make a context on the GPU"));
+    KERNELIFT_TRY(check(driver_.cuCtxSetCurrent(context_), "cannot use the GPU's context"));
+    if (options.stack_bytes > 0)
+      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, options.stack_bytes), "cannot set the stack limit"));
+    if (options.heap_bytes > 0)
+      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, options.heap_bytes), "cannot set the heap limit"));
+    // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
+    driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
+    KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
+    space_ = std::make_shared<AddressSpace>(driver_, ordinal_);
+    CUuuid uuid{};
+    driver_.cuDeviceGetUuid(&uuid, device_);
+    unsigned char bytes[16];
+    std::copy(std::begin(uuid.bytes), std::end(uuid.bytes), bytes);
+    monitor_ = std::make_unique<ClockMonitor>(bytes);
+    describe(count);
+    return done();
+  }
+
+  const DeviceFacts& facts() const override { return facts_; }
+
+  Result<DeviceImage> load(std::string_view image) override {
+    KERNELIFT_ASSIGN(auto variables, variables_of_image(image));
+    CUmodule module = nullptr;
+    std::string errors(kLogBytes, '\0');
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes)};
+    std::string terminated(image);  // PTX must end in a zero.
+    if (CUresult result = driver_.cuModuleLoadDataEx(&module, terminated.c_str(), 2, options, values)) {
+      errors.resize(errors.find('\0') == std::string::npos ? kLogBytes : errors.find('\0'));
+      return environment_error("the driver does not load the image: " + cuda_error_text(driver_, result) +
+                               (errors.empty() ? "" : ": " + errors));
+    }
+    DeviceImage loaded;
+    loaded.hold = std::shared_ptr<void>(module, [&driver = driver_](void* module) {
+      driver.cuModuleUnload(static_cast<CUmodule>(module));
+    });
+    KERNELIFT_TRY(list_kernels(module, loaded));
+    for (auto& variable : variables) {
+      CUdeviceptr address = 0;
+      size_t size = 0;
+      if (driver_.cuModuleGetGlobal(&address, &size, module, variable.name.c_str()) == CUDA_SUCCESS)
+        loaded.variables.push_back({variable.name, address, size});
+    }
+    return loaded;
+  }
+
+  Result<DeviceMemory> place(uint64_t address, uint64_t bytes) override {
+    if (address != 0) return space_->place(address, bytes);
+    CUdeviceptr got = 0;
+    if (CUresult result = driver_.cuMemAlloc(&got, std::max<uint64_t>(bytes, 1))) {
+      size_t free = 0, total = 0;
+      driver_.cuMemGetInfo(&free, &total);
+      return environment_error("cannot allocate " + std::to_string(bytes) + " bytes of device memory: " +
+                               cuda_error_text(driver_, result) + "; " + std::to_string(free) + " bytes are free");
+    }
+    auto hold = std::shared_ptr<void>(reinterpret_cast<void*>(got), [&driver = driver_](void* memory) {
+      driver.cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
+    });
+    return DeviceMemory{got, bytes, hold};
+  }
+
+  DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override {
+    DeviceOutcome outcome;
+    size_t used = 0;
+    CUresult result = CUDA_SUCCESS;
+    const char* doing = "";
+    for (auto& step : program.steps()) {
+      using Kind = DeviceProgram::Step::Kind;
+      switch (step.kind) {
+        case Kind::Copy: result = driver_.cuMemcpyDtoDAsync(step.to, step.from, step.bytes, stream_), doing = "copying"; break;
+        case Kind::Fill:
+          result = driver_.cuMemsetD8Async(step.to, static_cast<unsigned char>(step.byte), step.bytes, stream_), doing = "filling";
+          break;
+        case Kind::Launch: result = launch(*step.launch), doing = "launching"; break;
+        case Kind::Begin:
+        case Kind::End: result = mark(used++), doing = "timing"; break;
+      }
+      if (result != CUDA_SUCCESS) break;
+    }
+    CUresult ended = mark(used++);
+    if (ended == CUDA_SUCCESS) ended = wait(events_[used - 1], limit);
+    if (ended == CUDA_ERROR_NOT_READY)
+      return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms", {}};
+    if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended), {}};
+    if (result != CUDA_SUCCESS) return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
+    for (size_t i = 0; i + 2 < used; i += 2) {
+      float milliseconds = 0;
+      driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]);
+      outcome.seconds.push_back(milliseconds * 1e-3);
+    }
+    return outcome;
+  }
+
+  Status write(uint64_t to, std::span<const std::byte> bytes) override {
+    if (bytes.empty()) return done();
+    return check(driver_.cuMemcpyHtoD(to, bytes.data(), bytes.size()), "cannot copy to the GPU");
+  }
+  Status read(uint64_t from, std::span<std::byte> bytes) override {
+    if (bytes.empty()) return done();
+    return check(driver_.cuMemcpyDtoH(bytes.data(), from, bytes.size()), "cannot copy from the GPU");
+  }
+  DeviceClocks clocks() override { return monitor_->sample(); }
+
+ private:
+  Status check(CUresult result, const char* what) const {
+    if (result == CUDA_SUCCESS) return done();
+    return environment_error(std::string(what) + ": " + cuda_error_text(driver_, result));
+  }
+  int attribute(CUdevice_attribute which) const {
+    int value = 0;
+    driver_.cuDeviceGetAttribute(&value, which, device_);
+    return value;
+  }
+
+  void describe(int count) {
+    char name[128] = {};
+    driver_.cuDeviceGetName(name, sizeof name, device_);
+    facts_.name = name, facts_.ordinal = ordinal_;
+    facts_.arch = "sm_" + std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                                         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    int version = 0;
+    driver_.cuDriverGetVersion(&version);
+    std::string driver = monitor_->driver_version();
+    if (driver.empty()) driver = "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    facts_.label = "cuda: " + facts_.name + ", " + facts_.arch + ", driver " + driver;
+    size_t free = 0, total = 0;
+    driver_.cuMemGetInfo(&free, &total);
+    facts_.memory_bytes = total, facts_.free_bytes = free;
+    facts_.cache_bytes = static_cast<uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+    facts_.multiprocessors = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+    facts_.threads_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
+    facts_.max_threads_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    facts_.shared_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+    facts_.shared_per_block_optin = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    auto dimension = [&](CUdevice_attribute which) { return static_cast<uint32_t>(attribute(which)); };
+    facts_.max_grid = {dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                       dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)};
+    facts_.max_block = {dimension(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), dimension(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                        dimension(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)};
+    for (int i = 0; i < count; ++i) {
+      CUdevice other = 0;
+      char other_name[128] = {};
+      if (driver_.cuDeviceGet(&other, i) == CUDA_SUCCESS &&
+          driver_.cuDeviceGetName(other_name, sizeof other_name, other) == CUDA_SUCCESS && facts_.name == other_name)
+        facts_.twins.push_back(i);
+    }
+  }
+
+  Status list_kernels(CUmodule module, DeviceImage& loaded) {
+    if (!driver_.cuModuleGetFunctionCount || !driver_.cuModuleEnumerateFunctions || !driver_.cuFuncGetName)
+      return environment_error("the NVIDIA driver is too old to list an image's kernels; update it to 550 or newer");
+    unsigned count = 0;
+    KERNELIFT_TRY(check(driver_.cuModuleGetFunctionCount(&count, module), "cannot count the image's kernels"));
+    std::vector<CUfunction> functions(count);
+    KERNELIFT_TRY(check(driver_.cuModuleEnumerateFunctions(functions.data(), count, module), "cannot list the image's kernels"));
+    for (CUfunction function : functions) {
+      const char* name = nullptr;
+      if (driver_.cuFuncGetName(&name, function) != CUDA_SUCCESS || !name) continue;
+      DeviceKernel kernel;
+      kernel.name = name;
+      auto get = [&](CUfunction_attribute which) {
+        int value = 0;
+        driver_.cuFuncGetAttribute(&value, which, function);
+        return static_cast<uint32_t>(std::max(value, 0));
+      };
+      kernel.handle = reinterpret_cast<uint64_t>(function);
+      kernel.registers = get(CU_FUNC_ATTRIBUTE_NUM_REGS), kernel.local_bytes = get(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+      kernel.shared_bytes = get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), kernel.constant_bytes = get(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+      kernel.max_threads = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+      if (driver_.cuFuncGetParamInfo) {
+        kernel.knows_parameters = true;
+        size_t offset = 0, size = 0;
+        for (size_t i = 0; driver_.cuFuncGetParamInfo(function, i, &offset, &size) == CUDA_SUCCESS; ++i)
+          kernel.parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
+      }
+      kernel.resident_blocks = [&driver = driver_, function, hold = std::weak_ptr<void>(loaded.hold)](uint32_t threads, uint32_t shared) {
+        int blocks = 0;
+        if (!hold.expired()) driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), shared);
+        return blocks;
+      };
+      loaded.kernels.push_back(std::move(kernel));
+    }
+    return done();
+  }
+
+  CUresult mark(size_t index) {
+    while (events_.size() <= index) {
+      CUevent event = nullptr;
+      if (CUresult result = driver_.cuEventCreate(&event, CU_EVENT_DEFAULT)) return result;
+      events_.push_back(event);
+    }
+    return driver_.cuEventRecord(events_[index], stream_);
+  }
+
+  CUresult launch(const DeviceLaunch& wanted) {
+    auto function = reinterpret_cast<CUfunction>(wanted.kernel);
+    const Geometry& geometry = wanted.geometry;
+    // Beyond the default amount dynamic shared memory must be asked for.
+    if (geometry.shared_bytes > 0) {
+      int fixed = 0;
+      driver_.cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+      if (geometry.shared_bytes + static_cast<uint32_t>(fixed) > facts_.shared_per_block)
+        if (CUresult result = driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                         static_cast<int>(geometry.shared_bytes)))
+          return result;
+    }
+    if (wanted.carveout >= 0)
+      driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout);
+    CUlaunchAttribute attributes[2];
+    CUlaunchConfig config{};
+    config.gridDimX = geometry.grid.x, config.gridDimY = geometry.grid.y, config.gridDimZ = geometry.grid.z;
+    config.blockDimX = geometry.block.x, config.blockDimY = geometry.block.y, config.blockDimZ = geometry.block.z;
+    config.sharedMemBytes = geometry.shared_bytes, config.hStream = stream_, config.attrs = attributes;
+    if (geometry.cooperative) {
+      attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+      attributes[config.numAttrs++].value.cooperative = 1;
+    }
+    if (wanted.cluster.count() > 0) {
+      if (wanted.cluster.count() > kPortableCluster)
+        driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+      attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      attributes[config.numAttrs++].value.clusterDim = {wanted.cluster.x, wanted.cluster.y, wanted.cluster.z};
+    }
+    size_t size = wanted.arguments.size();
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(wanted.arguments.data()),
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    return driver_.cuLaunchKernelEx(&config, function, nullptr, size > 0 ? extra : nullptr);
+  }
+
+  CUresult wait(CUevent event, std::chrono::milliseconds limit) const {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kSpinning = std::chrono::milliseconds(20);
+    constexpr useconds_t kNap = 100;
+    auto begin = Clock::now();
+    for (;;) {
+      CUresult result = driver_.cuEventQuery(event);
+      if (result != CUDA_ERROR_NOT_READY) return result;
+      auto waited = Clock::now() - begin;
+      if (waited > limit) return result;
+      if (waited > kSpinning) usleep(kNap);
+    }
+  }
+
+  static constexpr uint64_t kPortableCluster = 8;
+  const CudaDriver& driver_;
+  int ordinal_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  std::shared_ptr<AddressSpace> space_;
+  std::unique_ptr<ClockMonitor> monitor_;
+  DeviceFacts facts_;
+  std::vector<CUevent> events_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options) {
+  // The driver's cache would answer for the compiler, and writes into the user's home.
+  setenv("CUDA_CACHE_DISABLE", "1", 1);
+  KERNELIFT_ASSIGN(const CudaDriver* driver, CudaDriver::open());
+  auto device = std::make_unique<CudaDevice>(*driver, options.ordinal);
+  KERNELIFT_TRY(device->open(options));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+}  // namespace kernelift

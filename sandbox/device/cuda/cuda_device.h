@@ -1,0 +1,19 @@
+// An NVIDIA GPU behind the Device seam, through the driver alone: libcuda is opened at run time, nothing of CUDA's
+// runtime is used. The first open() in a process initialises CUDA there, so it happens in runner processes only, which
+// were forked before (DESIGN D4). Plain device memory, no managed memory; clocks, power and modes are left as they are.
+#pragma once
+#include <memory>
+
+#include "sandbox/device/device.h"
+
+namespace kernelift {
+
+struct CudaDeviceOptions {
+  int ordinal = 0;
+  uint64_t stack_bytes = 0, heap_bytes = 0;  ///< Of a thread; of malloc in kernels. 0: the driver's own.
+};
+
+/// An Error names what is missing: the driver, the device, or (built without NVIDIA's headers) the CUDA device itself.
+Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options);
+
+}  // namespace kernelift
