@@ -129,8 +129,8 @@ std::string place(const LaunchSite& site) { return site.range.file + ":" + std::
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
-               const Bindings& changed, const std::string& source)
-      : mep_(mep), site_(site), launch_(launch), values_(values), changed_(changed), source_(source) {}
+               const Bindings& changed, const std::string& source, bool one_template)
+      : mep_(mep), site_(site), launch_(launch), values_(values), changed_(changed), source_(source), one_template_(one_template) {}
 
   Result<LaunchEdits> run() {
     KERNELIFT_ASSIGN(bool grid, needs_edit(Piece::Grid));
@@ -139,7 +139,7 @@ class LaunchEditor {
     if (!grid && !block && !shared) return std::move(result_);
     if (site_.through_macro)
       return refused("the launch at " + place(site_) + " is written by a macro: its geometry cannot be changed in place");
-    if (site_.kernels.size() > 1)
+    if (site_.kernels.size() > 1 && !one_template_)
       return refused("the launch at " + place(site_) + " serves " + std::to_string(site_.kernels.size()) +
                      " kernels: changing its geometry for one would break the others");
     if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
@@ -229,8 +229,9 @@ class LaunchEditor {
     size_t before = where.begin, after = where.end;
     while (before > 0 && std::isspace(static_cast<unsigned char>(source_[before - 1]))) --before;
     while (after < source_.size() && std::isspace(static_cast<unsigned char>(source_[after]))) ++after;
-    bool opens = before > 0 && std::strchr("<,(", source_[before - 1]);
-    return opens && after < source_.size() && std::strchr(">,)", source_[after]);
+    // `<<<grid, block>>>`, a call's arguments, or the fields of a launch configuration.
+    bool opens = before > 0 && std::strchr("<,(={", source_[before - 1]);
+    return opens && after < source_.size() && std::strchr(">,);}", source_[after]);
   }
 
   std::string as_spelled(Piece piece) const {
@@ -282,6 +283,7 @@ class LaunchEditor {
   const Bindings& values_;
   const Bindings& changed_;
   const std::string& source_;
+  bool one_template_;
   LaunchEdits result_;
 };
 
@@ -292,8 +294,8 @@ std::string to_cpp(const Expression& expression, const std::map<std::string, std
 }
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
-                                const Bindings& values, const Bindings& changed, const std::string& source) {
-  return LaunchEditor(mep, site, launch, values, changed, source).run();
+                                const Bindings& values, const Bindings& changed, const std::string& source, bool one_template) {
+  return LaunchEditor(mep, site, launch, values, changed, source, one_template).run();
 }
 
 }  // namespace kernelift

@@ -28,8 +28,9 @@ struct LaunchEdits {
 std::string to_cpp(const Expression& expression, const std::map<std::string, std::string>& variables);
 
 /// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
-/// source computes from one of them follows by itself. `source` is the whole file that holds the site.
+/// source computes from one of them follows by itself. `source` is the whole file that holds the site. A site that
+/// serves several kernels is edited only if all of them change alike: `one_template` says that they do.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
-                                const Bindings& values, const Bindings& changed, const std::string& source);
+                                const Bindings& values, const Bindings& changed, const std::string& source, bool one_template = false);
 
 }  // namespace kernelift

@@ -284,18 +284,8 @@ class Planner {
   Status edit_launches(const Bindings& changed) {
     if (q_.candidate.launches.empty()) return done();
     bool any = false;
-    for (auto& site : mep_.launches) {
-      OpenFile* file = nullptr;
-      KERNELIFT_ASSIGN(file, open(site.range.file));
-      KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed, file->text));
-      for (auto& edit : edits.edits) add(*file, edit.begin, edit.end, edit.text);
-      notes_.insert(notes_.end(), edits.notes.begin(), edits.notes.end());
-      any |= !edits.edits.empty();
-    }
-    if (any && mep_.kernel_name.find('<') != std::string::npos && siblings() != 0)
-      return refused("the launch of '" + mep_.kernel_name + "' would change, but its template has " +
-                     (siblings() > 0 ? std::to_string(siblings()) + " other instances" : std::string("possibly other instances")) +
-                     ", whose launches would not");
+    for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
+    if (any && mep_.kernel_name.find('<') != std::string::npos && siblings() != 0) KERNELIFT_TRY(edit_sibling_launches(changed));
     if (!any && mep_.launches.empty()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
@@ -304,6 +294,52 @@ class Planner {
       }
     }
     return done();
+  }
+
+  Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {
+    OpenFile* file = nullptr;
+    KERNELIFT_ASSIGN(file, open(site.range.file));
+    bool one_template = std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return is_family(id); });
+    KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed, file->text, one_template));
+    for (auto& edit : edits.edits) add(*file, edit.begin, edit.end, edit.text);
+    notes_.insert(notes_.end(), edits.notes.begin(), edits.notes.end());
+    any |= !edits.edits.empty();
+    return done();
+  }
+
+  /// The text that changes is that of every instance of the template, so their launches must change with it: all of them
+  /// or none. What they compute is for the application's own check to say.
+  Status edit_sibling_launches(const Bindings& changed) {
+    std::string refusal = "the launch of '" + mep_.kernel_name + "' would change, and with it the launches of its template's other instances, ";
+    if (siblings() < 0) return refused(refusal + "which are not known without a scan" + kScanAgain);
+    std::string names;
+    for (auto& kernel : q_.scan->kernels) {
+      if (kernel.id == this_kernel()->id || !is_family(kernel.id)) continue;
+      bool launched = false;
+      for (auto& site : q_.scan->launches) {
+        if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) == site.kernels.end()) continue;
+        launched = true;
+        bool mine = std::any_of(mep_.launches.begin(), mep_.launches.end(), [&](auto& known) {
+          return known.range.file == site.range.file && known.range.begin == site.range.begin;
+        });
+        bool edited_too = false;
+        if (!mine) KERNELIFT_TRY(edit_site(site, changed, edited_too));
+      }
+      if (!launched) return refused(refusal + "but where '" + kernel.name + "' is launched is not known");
+      names += (names.empty() ? "'" : ", '") + kernel.name + "'";
+    }
+    notes_.push_back("The launches of " + names + " change alike; only the application's own check tries them.");
+    reaches_others_ = true;
+    return done();
+  }
+
+  /// This kernel, or another instance of its template.
+  bool is_family(const std::string& id) const {
+    const ScannedKernel* mine = this_kernel();
+    if (!mine) return id == mep_.kernel_id;
+    for (auto& kernel : q_.scan->kernels)
+      if (kernel.id == id) return kernel.definition.file == mine->definition.file && kernel.definition.begin == mine->definition.begin;
+    return false;
   }
 
   /// Other instances of the kernel's template; -1: unknown without a scan.

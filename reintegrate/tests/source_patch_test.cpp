@@ -212,6 +212,71 @@ TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
   EXPECT_NE(patch->changes[0].after.find("sleepy<<<(1) * 2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
 }
 
+/// Two instances of one template, each with a launch of its own: sleepy<3> is the kernel of the MEP.
+class TemplatePatch : public Patch {
+ protected:
+  void SetUp() override {
+    Patch::SetUp();
+    std::string text = kKernelText;
+    text.replace(text.find("sleepy<<<1, BLOCK>>>(a);"), 24, "sleepy<3><<<1, BLOCK>>>(a); sleepy<5><<<2, BLOCK>>>(a);");
+    write("src/k.cu", text);
+    slice();
+    request.mep.kernel_name = "sleepy<3>";
+    request.mep.instances.push_back({});
+    request.mep.launches = {site("1234abcd", "<<<1")};
+    request.candidate.launches = {CandidateLaunch::as_recorded("sleepy<3>")};
+    request.candidate.launches[0].grid[0] = *Expression::parse("gx * 2");
+    request.scan.emplace();
+    for (auto* id : {"1234abcd", "00000005"}) {
+      ScannedKernel kernel;
+      kernel.id = kernel.key = id, kernel.name = id[0] == '1' ? "sleepy<3>" : "sleepy<5>";
+      kernel.definition = {"src/k.cu", 20, 100, 3, 6};
+      request.scan->kernels.push_back(kernel);
+    }
+    request.scan->launches = {site("1234abcd", "<<<1"), site("00000005", "<<<2")};
+  }
+  LaunchSite site(const std::string& kernel, const std::string& from) {
+    size_t at = read("src/k.cu").find(from);
+    return {{kernel}, {"src/k.cu", at - 9, at + 15, 8, 8}, {"src/k.cu", at + 3, at + 4, 8, 8}, {"src/k.cu", at + 6, at + 11, 8, 8}, {}, "host", {}, {}, "", {}, false};
+  }
+};
+
+TEST_F(TemplatePatch, ChangesTheLaunchesOfAllInstancesAlike) {
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<(1) * 2, BLOCK>>>(a); sleepy<5><<<(2) * 2, BLOCK>>>(a);"), std::string::npos) << patch->diff();
+  EXPECT_TRUE(patch->reaches_others);
+  EXPECT_NE(patch->notes[0].find("The launches of 'sleepy<5>' change alike"), std::string::npos) << patch->notes[0];
+}
+
+TEST_F(TemplatePatch, ChangesOneLaunchThatServesSeveralInstances) {
+  request.mep.launches[0].kernels = {"1234abcd", "00000005"};
+  request.scan->launches = request.mep.launches;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<(1) * 2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
+}
+
+TEST_F(TemplatePatch, RefusesALaunchThatServesAKernelOfAnotherName) {
+  request.mep.launches[0].kernels = {"1234abcd", "0badcafe"};
+  EXPECT_NE(refusal().find("serves 2 kernels"), std::string::npos);
+}
+
+TEST_F(TemplatePatch, RefusesWhenAnotherInstancesLaunchIsNotKnown) {
+  request.scan->launches.pop_back();
+  EXPECT_NE(refusal().find("where 'sleepy<5>' is launched is not known"), std::string::npos);
+}
+
+TEST_F(TemplatePatch, RefusesWhenAnotherInstancesLaunchIsWrittenByAMacro) {
+  request.scan->launches[1].through_macro = true;
+  EXPECT_NE(refusal().find("written by a macro"), std::string::npos);
+}
+
+TEST_F(TemplatePatch, RefusesALaunchChangeWithoutAScan) {
+  request.scan.reset();
+  EXPECT_NE(refusal().find("not known without a scan"), std::string::npos);
+}
+
 TEST_F(Patch, SurvivesDamagedOriginsAndRanges) {
   candidate("1.0;", "1.0f;");
   knob("src/config.h", "64");

@@ -24,9 +24,48 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
   return out;
 }
 
+namespace {
+
+/// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.
+void read_block(const Mep& mep, KernelFacts& facts) {
+  std::string text;
+  bool visible = !mep.launches.empty(), known = visible;
+  Bindings values;
+  for (auto& knob : mep.knobs) values[knob.name] = knob.value;
+  for (auto& site : mep.launches) {
+    std::string product;
+    for (auto& axis : site.block) {
+      auto expression = Expression::parse(axis);
+      if (axis.empty() || !expression.ok()) {
+        known = false;
+        continue;
+      }
+      for (auto& variable : expression->variables()) {
+        auto knob = std::find_if(mep.knobs.begin(), mep.knobs.end(), [&](auto& one) { return one.name == variable; });
+        facts.block_is_knob |= knob != mep.knobs.end();
+        visible &= knob != mep.knobs.end() && knob->in_kernel;
+      }
+      bool plain = expression->text().find_first_of(" ?") == std::string::npos;
+      if (expression->text() != "1") product += (product.empty() ? "" : " * ") + (plain ? expression->text() : "(" + expression->text() + ")");
+    }
+    known &= text.empty() || text == product;
+    text = product;
+  }
+  if (!facts.block_is_knob || !known || !visible) return;
+  auto threads = Expression::parse(text);
+  auto value = threads.ok() ? threads->evaluate(values) : Result<int64_t>(std::move(threads).error());
+  bool as_recorded = value.ok() && std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) {
+    return static_cast<int64_t>(instance.geometry.block.count()) == *value;
+  });
+  if (as_recorded) facts.threads_text = text;
+}
+
+}  // namespace
+
 KernelFacts KernelFacts::of(const Mep& mep) {
   KernelFacts facts;
   facts.kernel = mep.kernel_name;
+  read_block(mep, facts);
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);

@@ -24,6 +24,8 @@ struct KernelFacts {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
   bool pointers_overlap = false;              ///< Two pointer arguments were equal in some recorded launch.
+  bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
+  std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
 
   static KernelFacts of(const Mep& mep);
 };

@@ -256,6 +256,24 @@ TEST(LaunchBounds, StateTheRecordedBlock) {
   EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}), HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
 }
 
+TEST(LaunchBounds, FollowTheKnobsThatTheLaunchTakesItsBlockFrom) {
+  std::string text = "#define BX 32\n#define HALF 4\n" + kProduct;
+  Mep mep;
+  mep.kernel_name = "k";
+  MepInstance instance;
+  instance.geometry = {{100, 1, 1}, {32, 8, 1}};
+  mep.instances = {instance};
+  LaunchSite site;
+  site.block[0] = "BX", site.block[1] = "2 * HALF", site.block[2] = "1";
+  mep.launches = {site};
+  mep.knobs = {{"BX", 32, {}, true, true, true, {}}, {"HALF", 4, {}, true, true, true, {}}};
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), HasSubstr("__launch_bounds__(BX * (2 * HALF)) k("));
+  mep.knobs[1].in_kernel = false;
+  EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), "") << "HALF is out of the kernel's sight";
+  mep.launches[0].block[0] = "256", mep.launches[0].block[1] = "1";
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), HasSubstr("__launch_bounds__(256) k("));
+}
+
 TEST(LaunchBounds, AreNotStatedTwice) {
   EXPECT_EQ(after("launch_bounds", "__global__ void __launch_bounds__(64) k(float *y) { y[0] = 1; }\n", {{"min_blocks", 0}}), "");
 }
