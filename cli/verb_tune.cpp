@@ -78,37 +78,40 @@ class ProgressPrinter {
   double logged_ = 0;
 };
 
-/// Creates the run, or finds the one to continue; fills the budgets, which count over all sittings.
-Result<Run> prepare_run(const Options& options, const Context& context, const fs::path& folder, const Mep& mep,
-                        const std::vector<std::string>& tiers, TuneOptions& tuning) {
-  double seconds = 0;
-  if (!options.time.empty()) {
-    KERNELIFT_ASSIGN(seconds, parse_duration(options.time));
-  }
+/// The MEP's latest run, to go on with, and its budgets: named ones are for this sitting; else what is left of the run's own.
+Result<Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds, TuneOptions& tuning) {
   fs::path state = context.state_folder();
   std::string name = folder.filename().string();
-  if (options.resume) {
-    fs::path file = Run::latest_path(state, name);
-    if (file.empty()) return usage_error("there is no run of " + name + " under " + (state / "runs").string() + " to continue; leave --resume away");
-    KERNELIFT_ASSIGN(Run run, Run::resume(file));
-    KERNELIFT_ASSIGN(auto history, run.history());
-    int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
-    // Named budgets are for this sitting; else what is left of the run's own.
-    tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
-    tuning.evaluations = options.evaluations > 0 ? tried + options.evaluations : run.meta().evaluation_budget;
-    if (seconds == 0 && options.evaluations > 0) tuning.seconds = 0;
-    tuning.seed = run.meta().seed + static_cast<uint64_t>(tried);
-    return run;
-  }
-  tuning.seconds = seconds > 0 ? seconds : options.evaluations > 0 ? 0 : kDefaultSeconds;
-  tuning.evaluations = options.evaluations;
-  tuning.seed = options.seed;
+  fs::path file = Run::latest_path(state, name);
+  if (file.empty()) return usage_error("there is no run of " + name + " under " + (state / "runs").string() + " to continue; leave --resume away");
+  KERNELIFT_ASSIGN(Run run, Run::resume(file));
+  KERNELIFT_ASSIGN(auto history, run.history());
+  int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
+  tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
+  tuning.evaluations = options.evaluations > 0 ? tried + options.evaluations : run.meta().evaluation_budget;
+  if (seconds == 0 && options.evaluations > 0) tuning.seconds = 0;
+  tuning.seed = run.meta().seed + static_cast<uint64_t>(tried);
+  return run;
+}
+
+Result<Run> create_run(const Context& context, const fs::path& folder, const Mep& mep, const std::vector<std::string>& tiers,
+                       const TuneOptions& tuning) {
   RunMeta meta;
-  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.seed = options.seed;
+  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.seed = tuning.seed;
   KERNELIFT_ASSIGN(meta.mep_hash, hash_mep(folder, mep));
   meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
+  fs::path state = context.state_folder();
   KERNELIFT_TRY(create_state_folder(state));
-  return Run::create(Run::next_path(state, name), meta);
+  return Run::create(Run::next_path(state, folder.filename().string()), meta);
+}
+
+/// The time that is left is a promise: what is started for it is told when it must be over.
+void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evaluation) {
+  // Nothing may hold up the end: what compiles for much longer than the original does will not be waited for.
+  constexpr double kLeastCompileSeconds = 3, kCompileShare = 0.04;
+  auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
+  evaluation.deadline = *tuning.started + milliseconds(left);
+  evaluation.compile_limit = std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
 }
 
 TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder, const std::vector<std::string>& tiers) {
@@ -137,10 +140,12 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
               "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   line("Best as source and parameters: ", report.best_applicable);
   line("Best with the compiler tier:   ", report.best);
+  if (!report.unconfirmed.empty()) context.say("Not confirmed: " + report.unconfirmed);
   context.say("Run: " + run.file().string());
 }
 
 Result<Exit> run_verb(const Options& options, const Context& context) {
+  const auto started = TuneClock::Time::clock::now();
   std::error_code code;
   fs::path folder = fs::canonical(options.mep, code);
   if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
@@ -156,10 +161,24 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   EvaluatorOptions evaluation;
   evaluation.device = context.device;
   if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
-  KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
-
+  double seconds = 0;
+  if (!options.time.empty()) {
+    KERNELIFT_ASSIGN(seconds, parse_duration(options.time));
+  }
   TuneOptions tuning;
-  KERNELIFT_ASSIGN(Run run, prepare_run(options, context, folder, mep, tiers, tuning));
+  tuning.started = started, tuning.seed = options.seed, tuning.evaluations = options.evaluations;
+  tuning.seconds = seconds > 0 ? seconds : options.evaluations > 0 ? 0 : kDefaultSeconds;
+  std::optional<Run> resumed;
+  if (options.resume) {
+    KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
+  }
+  if (tuning.seconds > 0) limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
+  KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
+  // Not before: what cannot be tuned leaves no run behind.
+  if (!resumed) {
+    KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
+  }
+  Run& run = *resumed;
   if (!options.llm.empty()) {
     llm.transcripts = run.transcript_folder();
     KERNELIFT_ASSIGN(llm.spent, run.get_state("llm"));

@@ -1,4 +1,6 @@
-// The loop of tuner.h. Budgets count over all sittings of a run. A tenth of the time is kept for confirming finalists.
+// The loop of tuner.h. Budgets count over all sittings of a run. The time falls into a search, whose end moves with what
+// confirming will cost, and the confirmation: nothing is submitted that would not be answered before the search ends, and
+// what is late all the same is abandoned.
 #include "tuner/tuner.h"
 
 #include <algorithm>
@@ -14,9 +16,11 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kLeastReserve = 0.1, kMostReserve = 0.4; ///< Of the time budget, kept for confirming finalists …
-constexpr double kReservedEvaluations = 3;                ///< … or as long as so many evaluations took on average.
-constexpr double kOverrun = 1.25;                         ///< Of the budget, after which only the leaders are confirmed.
+/// Of the time budget: what confirming every finalist may take, and what confirming the leaders may.
+constexpr double kSmallReserve = 0.1, kMostReserve = 0.4;
+constexpr double kStoreSeconds = 0.2;                     ///< For what comes after the last confirmation.
+constexpr double kLatestWeight = 0.3;                     ///< Of the last answer in the expected wait for one.
+constexpr double kWorthTrying = 0.5;                      ///< Share of a full confirmation that a follower must have left.
 constexpr auto kPoll = std::chrono::milliseconds(2);      ///< Far below any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over …
@@ -31,26 +35,33 @@ struct InFlight {
   std::vector<int64_t> parents;
   size_t arm = 0;
   std::future<Verdict> verdict;
-  Clock::time_point begin = Clock::now();
+  Clock::time_point begin;
 };
 
 class Tuning {
  public:
   Tuning(Evaluator& evaluator, Run& run, std::vector<std::unique_ptr<Proposer>>& proposers, const TuneOptions& options)
       : evaluator_(evaluator), run_(run), proposers_(proposers), options_(options), bandit_(proposers.size()),
-        begin_(Clock::now()), spent_before_(run.meta().seconds_spent) {}
+        begin_(options.started.value_or(now())), spent_before_(run.meta().seconds_spent) {}
 
   Result<TuneReport> go(const Candidate& original);
 
  private:
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  double spent() const { return spent_before_ + elapsed(); }
-  bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
-  bool out_of_time() const {
-    double reserve = evaluated_ ? kReservedEvaluations * evaluation_seconds_ / static_cast<double>(evaluated_) : 0;
-    reserve = std::clamp(reserve, kLeastReserve * options_.seconds, kMostReserve * options_.seconds);
-    return options_.seconds > 0 && spent() > options_.seconds - reserve;
+  Clock::time_point now() const { return options_.clock.now ? options_.clock.now() : Clock::now(); }
+  void sleep(std::chrono::duration<double> time) const {
+    if (options_.clock.sleep) options_.clock.sleep(time);
+    else std::this_thread::sleep_for(time);
   }
+  double elapsed() const { return std::chrono::duration<double>(now() - begin_).count(); }
+  double spent() const { return spent_before_ + elapsed(); }
+  double left() const { return options_.seconds - kStoreSeconds - spent(); }
+  bool timed() const { return options_.seconds > 0; }
+  bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
+  /// What confirming those who lead now, and those who may yet, is expected to take.
+  double confirming_seconds() const;
+  bool search_is_over() const { return timed() && left() <= reserve_; }
+  /// A candidate submitted now would not be answered in time.
+  bool too_late() const { return timed() && left() - answer_seconds_ <= reserve_; }
   bool out_of_evaluations() const {
     return options_.evaluations > 0 && tried() + static_cast<int64_t>(flying_.size()) >= options_.evaluations;
   }
@@ -65,7 +76,11 @@ class Tuning {
   std::vector<size_t> order() const;
   Result<bool> collect();
   Status store(InFlight& done, const Verdict& verdict);
+  /// Those to be confirmed, the likeliest winners of both kinds first.
+  std::vector<const RunTrial*> finalists() const;
+  bool leads(const RunTrial* trial) const { return trial == history_.best() || trial == history_.best_applicable(); }
   Status confirm_finalists();
+  Result<bool> confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
   TuneReport report() const;
 
@@ -78,10 +93,11 @@ class Tuning {
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
   Clock::time_point begin_;
-  double spent_before_, evaluation_seconds_ = 0;
-  size_t evaluated_ = 0;
+  double spent_before_;
+  double reserve_ = 0;                    ///< confirming_seconds(), as of the last answer.
+  double answer_seconds_ = 0;             ///< From submission to answer, the latest ones counting most.
   bool repeated_ = false;                 ///< This round a proposer offered something that is known already.
-  std::string stopped_by_, last_tier_ = "baseline";
+  std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
 };
 
 Status Tuning::recall() {
@@ -122,7 +138,7 @@ bool Tuning::launch_from(size_t arm) {
         flying_keys_.insert(key);
         last_tier_ = proposal.candidate.tier;
         auto verdict = evaluator_.submit(proposal.candidate);
-        flying_.push_back({std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(verdict), Clock::now()});
+        flying_.push_back({std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(verdict), now()});
         launched = true;
       }
     }
@@ -152,7 +168,7 @@ std::vector<size_t> Tuning::order() const {
 bool Tuning::launch_more() {
   bool launched = false;
   size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
-  while (flying_.size() < places && !out_of_evaluations() && !out_of_time() && !interrupted()) {
+  while (flying_.size() < places && !out_of_evaluations() && !too_late() && !interrupted()) {
     bool any = false;
     for (size_t arm : order())
       if (launch_from(arm)) {
@@ -167,10 +183,12 @@ bool Tuning::launch_more() {
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
-  ++evaluated_, evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - finished.begin).count();
+  double waited = std::chrono::duration<double>(now() - finished.begin).count();
+  answer_seconds_ += (answer_seconds_ > 0 ? kLatestWeight : 1) * (waited - answer_seconds_);
   const RunTrial* before = history_.best();
   const RunTrial& trial = history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
+  reserve_ = confirming_seconds();
   bandit_.credit(finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
   report_progress(improved);
@@ -197,26 +215,63 @@ Result<bool> Tuning::collect() {
   return any;
 }
 
-Status Tuning::confirm_finalists() {
-  evaluator_.abandon();
-  std::vector<const RunTrial*> finalists = history_.best_candidates(options_.finalists, false);
+std::vector<const RunTrial*> Tuning::finalists() const {
+  std::vector<const RunTrial*> chosen = history_.best_candidates(options_.finalists, false);
   for (auto* trial : history_.best_candidates(options_.finalists, true))
-    if (std::find(finalists.begin(), finalists.end(), trial) == finalists.end()) finalists.push_back(trial);
-  // The likeliest winners of both kinds first: an interrupt leaves the rest unconfirmed.
-  auto leads = [&](auto* trial) { return trial == history_.best() || trial == history_.best_applicable(); };
-  std::sort(finalists.begin(), finalists.end(), [&](auto* a, auto* b) {
+    if (std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
+  std::erase_if(chosen, [](auto* trial) { return trial->confirmed || trial->verdict.speedup() <= 1; });
+  std::sort(chosen.begin(), chosen.end(), [&](auto* a, auto* b) {
     return leads(a) != leads(b) ? leads(a) : a->verdict.speedup_low() > b->verdict.speedup_low();
   });
-  for (auto* trial : finalists) {
+  return chosen;
+}
+
+double Tuning::confirming_seconds() const {
+  ConfirmCost cost = evaluator_.confirm_cost();
+  std::vector<const RunTrial*> waiting = finalists();
+  auto leading = static_cast<double>(std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); }));
+  // Whoever wins next will want to be confirmed too.
+  double least = cost.once + cost.each * std::max(1.0, leading);
+  double most = cost.once + cost.each * static_cast<double>(std::max<size_t>(1, waiting.size()));
+  return std::clamp(std::min(most, kSmallReserve * options_.seconds), std::min(least, kMostReserve * options_.seconds),
+                    kMostReserve * options_.seconds);
+}
+
+Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
+  report_progress(false, "confirming #" + std::to_string(trial.id) + " in a fresh process");
+  std::optional<Verdict> verdict =
+      deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
+  if (interrupted() || !verdict) return false;
+  KERNELIFT_TRY(run_.record_confirmation(trial.id, *verdict));
+  int64_t id = trial.id;
+  history_.confirm(id, std::move(*verdict));
+  return true;
+}
+
+Status Tuning::confirm_finalists() {
+  evaluator_.abandon();
+  double once = evaluator_.confirm_cost().once;
+  std::vector<const RunTrial*> waiting = finalists();
+  int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
+  size_t confirmed = 0, good = 0;
+  for (auto* trial : waiting) {
     if (interrupted()) break;
-    if (trial->confirmed || trial->verdict.speedup() <= 1) continue;
-    if (!leads(trial) && options_.seconds > 0 && spent() > options_.seconds * kOverrun) break;
-    report_progress(false, "confirming #" + std::to_string(trial->id) + " in a fresh process");
-    Verdict verdict = evaluator_.confirm(trial->candidate);
-    if (interrupted()) break;
-    KERNELIFT_TRY(run_.record_confirmation(trial->id, verdict));
-    history_.confirm(trial->id, std::move(verdict));
+    std::optional<Clock::time_point> deadline;
+    if (timed()) {
+      double each = evaluator_.confirm_cost().each;
+      // A follower may have what is left, if that is worth the trouble or nothing better came of the leaders.
+      if (left() <= 0 || (leaders <= 0 && good > 0 && left() < kWorthTrying * each)) break;
+      double share = left();
+      if (share > once) share = once + (share - once) / static_cast<double>(std::max<int64_t>(1, leaders));
+      deadline = now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(share));
+    }
+    --leaders, once = 0;
+    KERNELIFT_ASSIGN(bool answered, confirm(*trial, deadline));
+    confirmed += answered, good += answered && trial->confirmed->ok();
   }
+  if (!waiting.empty() && confirmed == 0 && !interrupted())
+    unconfirmed_ = "the time was over before any finalist could be confirmed, so these figures are from the search only; "
+                   "give it more time (--time), or go on with --resume";
   return done();
 }
 
@@ -252,13 +307,14 @@ TuneReport Tuning::report() const {
   }
   report.seconds = spent();
   report.interrupted = interrupted();
-  report.stopped_by = stopped_by_;
+  report.stopped_by = stopped_by_, report.unconfirmed = unconfirmed_;
   return report;
 }
 
 Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(recall());
   KERNELIFT_TRY(measure_original(original));
+  reserve_ = confirming_seconds();
   report_progress(false);
   int barren = 0;
   while (stopped_by_.empty()) {
@@ -267,20 +323,20 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     KERNELIFT_ASSIGN(bool collected, collect());
     if (collected) barren = 0;
     if (interrupted()) stopped_by_ = "interrupt";
-    else if (out_of_time()) stopped_by_ = "time";
+    else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (flying_.empty() && !collected) {
       bool waiting = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
       if (!waiting && ++barren > (repeated_ ? kRepeatRounds : kBarrenRounds)) stopped_by_ = "nothing left to try";
-      if (!repeated_) std::this_thread::sleep_for(waiting ? kWaitForIdeas : kPoll);
+      if (!repeated_) sleep(waiting ? kWaitForIdeas : kPoll);
     } else if (!collected) {
-      std::this_thread::sleep_for(kPoll);
+      sleep(kPoll);
     }
   }
-  // What is in flight has been paid for, but neither an interrupt nor the end of the time waits for it.
-  while (!flying_.empty() && !interrupted() && !(options_.seconds > 0 && spent() > options_.seconds)) {
+  // What is in flight has been paid for, but neither an interrupt nor the end of the search waits for it.
+  while (!flying_.empty() && !interrupted() && !search_is_over()) {
     KERNELIFT_TRY(collect());
-    std::this_thread::sleep_for(kPoll);
+    sleep(kPoll);
   }
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
@@ -302,7 +358,7 @@ Json trial_json(const std::optional<RunTrial>& trial) {
 Json to_json(const TuneReport& report) {
   return {{"tried", report.tried}, {"failed", report.failed}, {"outcomes", report.outcomes}, {"tiers", report.tiers},
           {"seconds", report.seconds}, {"stopped_by", report.stopped_by}, {"interrupted", report.interrupted},
-          {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
+          {"unconfirmed", report.unconfirmed}, {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
           {"baseline", trial_json(report.baseline)}, {"best", trial_json(report.best)},
           {"best_applicable", trial_json(report.best_applicable)}};
 }

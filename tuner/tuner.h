@@ -1,8 +1,10 @@
 // One tuning: the original first, then candidates from every tier as a bandit sees fit, many in flight, each verdict
 // stored before the next is chosen; at the end the finalists are re-timed in fresh processes, and those figures count.
+// All of it within the time that was given: as much is kept back as confirming was measured to cost.
 // Knows the sandbox only as an Evaluator and the outside world only through its Run.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,8 +26,19 @@ struct Progress {
   std::string message;                  ///< A sentence for the log, or empty.
 };
 
+/// Time as the loop sees it; tests bring their own.
+struct TuneClock {
+  using Time = std::chrono::steady_clock::time_point;
+  std::function<Time()> now;                                   ///< Empty: the machine's.
+  std::function<void(std::chrono::duration<double>)> sleep;
+};
+
 struct TuneOptions {
-  double seconds = 0;                   ///< Time budget of the whole run; 0: none.
+  /// Time budget of the whole run; 0: none. A promise: finalists are confirmed within it.
+  double seconds = 0;
+  /// When this sitting's time began, if before tune(): starting the evaluator counts too.
+  std::optional<TuneClock::Time> started;
+  TuneClock clock;
   int64_t evaluations = 0;              ///< Candidates measured in the whole run, the original not counted; 0: none.
   uint64_t seed = 1;
   size_t finalists = 3;                 ///< Confirmed of each kind: overall, and applicable as a source patch.
@@ -42,6 +55,7 @@ struct TuneReport {
   double seconds = 0;
   bool interrupted = false;
   std::string stopped_by;                       ///< "time", "evaluations", "nothing left to try", "interrupt".
+  std::string unconfirmed;                      ///< Why what seems to win could not be confirmed; empty if it was.
 
   bool gained(const std::optional<RunTrial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
 };

@@ -2,7 +2,7 @@
 #include "sandbox/evaluate/baseline.h"
 
 #include "sandbox/compile/paths.h"
-#include "sandbox/judge/element.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -24,7 +24,7 @@ std::vector<fs::path> include_folders(const std::vector<std::string>& flags) {
 
 /// Whether any recorded memory is compared as floating point.
 bool holds_floats(const Mep& mep) {
-  auto is_float = [](const std::string& element) { return ElementType::parse(element).is_float(); };
+  auto is_float = [](const std::string& element) { return ElementLayout::parse(element).has_floats(); };
   for (auto& instance : mep.instances) {
     for (auto& region : instance.regions)
       if (is_float(region.element)) return true;

@@ -10,6 +10,7 @@
 // read, one that keeps each pattern was not touched, and anything else means that the buffer's old content matters.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "sandbox/evaluate/runner.h"
 #include "sandbox/judge/rounding_envelope.h"
@@ -63,6 +64,15 @@ bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
   return true;
 }
 
+/// `tolerance`, widened by how far two runs of the original were apart in one lane.
+FloatTolerance seen_apart(const ElementLayout& layout, size_t lane, const FloatTolerance& tolerance,
+                          const std::vector<std::byte>& once, const std::vector<std::byte>& again) {
+  std::vector<std::byte> left, right;
+  Comparison spread = Comparator(layout.lanes[lane].type, tolerance)
+                          .compare(lane_bytes(layout, lane, once, left), lane_bytes(layout, lane, again, right));
+  return tolerance.covering(spread.largest_ulps, spread.largest_absolute);
+}
+
 double fastest_write(uint64_t bytes) {
   if (bytes == 0) return 0;
   std::vector<std::byte> buffer(bytes);
@@ -78,6 +88,30 @@ double fastest_write(uint64_t bytes) {
 }
 
 }  // namespace
+
+void Runner::group_instances() {
+  // Launches of one geometry that take about as long behave alike: one of them tells whether a candidate is worth more.
+  constexpr double kAlike = 1.5;
+  screened_.clear();
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    if (mep_.instances[i].held_out) continue;
+    double weight = mep_.instances[i].weight, seconds = report_.instances[i].seconds;
+    auto alike = [&](const Timed& known) {
+      double other = report_.instances[known.instance].seconds;
+      return mep_.instances[known.instance].geometry == mep_.instances[i].geometry && other < kAlike * seconds &&
+             seconds < kAlike * other;
+    };
+    auto group = std::find_if(screened_.begin(), screened_.end(), alike);
+    if (group == screened_.end()) screened_.push_back({i, weight});
+    else {
+      if (weight > mep_.instances[group->instance].weight) group->instance = i;
+      group->weight += weight;
+    }
+  }
+  std::sort(screened_.begin(), screened_.end(), [](auto& a, auto& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance;
+  });
+}
 
 std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
   std::vector<std::vector<std::byte>> copies;
@@ -95,39 +129,42 @@ std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
 void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
                             const std::vector<std::vector<std::byte>>& again) {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  auto derive = [&](const ElementType& type, double envelope, size_t index) {
-    FloatTolerance tolerance = FloatTolerance::standard(type);
-    tolerance.envelope = envelope;
-    if (wanted.relative > 0 || wanted.absolute > 0) return FloatTolerance{0, wanted.relative, wanted.absolute};
-    if (!type.is_float() || once[index].empty()) return tolerance;
-    Comparison spread = Comparator(type, tolerance).compare(once[index], again[index]);
-    return tolerance.covering(spread.largest_ulps, spread.largest_absolute);
+  auto derive = [&](Yardstick& yardstick, size_t index) {
+    for (size_t lane = 0; lane < yardstick.tolerances.size(); ++lane) {
+      const ElementType& type = yardstick.layout.lanes[lane].type;
+      FloatTolerance& tolerance = yardstick.tolerances[lane];
+      double envelope = tolerance.envelope;
+      tolerance = FloatTolerance::standard(type), tolerance.envelope = envelope;
+      if (wanted.relative > 0 || wanted.absolute > 0) tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
+      else if (type.is_float() && !once[index].empty())
+        tolerance = seen_apart(yardstick.layout, lane, tolerance, once[index], again[index]);
+    }
   };
   InstanceMemory& memory = memory_->instances()[instance];
   size_t index = 0;
-  for (auto& region : memory.regions) region.tolerance = derive(region.element, region.tolerance.envelope, index++);
-  for (auto& variable : memory.variables) variable.tolerance = derive(variable.element, variable.tolerance.envelope, index++);
+  for (auto& region : memory.regions) derive(region.yardstick, index++);
+  for (auto& variable : memory.variables) derive(variable.yardstick, index++);
 }
 
-void Runner::add_envelopes(const std::vector<std::string>& roundings) {
+void Runner::add_envelopes() {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
   if (wanted.relative > 0 || wanted.absolute > 0) return;
   struct Envelopes {
-    std::vector<RoundingEnvelope> regions, variables;
+    std::vector<LaneEnvelopes> regions, variables;
   };
   std::vector<Envelopes> all;
   for (auto& memory : memory_->instances()) {
     Envelopes& envelopes = all.emplace_back();
-    for (auto& region : memory.regions) envelopes.regions.emplace_back(region.element);
-    for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.element);
+    for (auto& region : memory.regions) envelopes.regions.emplace_back(region.yardstick.layout);
+    for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.yardstick.layout);
   }
-  for (auto& image : roundings) {
+  for (auto& image : roundings_) {
     TrialCode code = baseline_;
     code.image = image;
     // A way of rounding that does not load or run says nothing; the others still do.
-    auto trial = Trial::start(mep_, *memory_, baseline_, &code, settings_.trial);
+    auto trial = start_trial(&code);
     if (!trial.ok() || (*trial)->loaded()) continue;
-    for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t i = 0; i < all.size() && !ended(); ++i) {
       memory_->restore(i, false);
       if ((*trial)->run(Side::Candidate, i)) break;
       auto& memory = memory_->instances()[i];
@@ -142,10 +179,8 @@ void Runner::add_envelopes(const std::vector<std::string>& roundings) {
   }
   for (size_t i = 0; i < all.size(); ++i) {
     auto& memory = memory_->instances()[i];
-    for (size_t at = 0; at < memory.regions.size(); ++at)
-      memory.regions[at].tolerance.envelope = all[i].regions[at].granted();
-    for (size_t at = 0; at < memory.variables.size(); ++at)
-      memory.variables[at].tolerance.envelope = all[i].variables[at].granted();
+    for (size_t at = 0; at < memory.regions.size(); ++at) all[i].regions[at].grant(memory.regions[at].yardstick);
+    for (size_t at = 0; at < memory.variables.size(); ++at) all[i].variables[at].grant(memory.variables[at].yardstick);
   }
 }
 
@@ -157,7 +192,7 @@ bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
     std::span<const std::byte> expected = regions[i].changed()
                                               ? std::span<const std::byte>(results[i])
                                               : std::span<const std::byte>(regions[i].given, regions[i].size);
-    if (!Comparator(regions[i].element, regions[i].tolerance).compare(expected, live(regions[i])).ok()) return false;
+    if (!regions[i].yardstick.compare(expected, live(regions[i])).ok()) return false;
   }
   return true;
 }
@@ -167,12 +202,11 @@ Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::
   for (size_t index = 0; index < regions.size(); ++index) {
     MemoryRegion& region = regions[index];
     if (!region.changed()) continue;
-    uint32_t width = region.element.width;
+    uint32_t width = region.yardstick.layout.stride;
     std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
-    Comparator comparator(region.element, region.tolerance);
     bool learned = region.size >= width;
     // An index buffer full of poison may well crash the original: a process of its own per buffer.
-    KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings_.trial));
+    KERNELIFT_ASSIGN(auto trial, start_trial(nullptr));
     learned = learned && !trial->loaded();
     for (std::byte pattern : kPatterns) {
       if (!learned) break;
@@ -185,7 +219,7 @@ Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::
         const std::byte* now = region.live() + i * width;
         std::span<const std::byte> expected(&results[index][i * width], width), got(now, width);
         uint8_t seen = 0;
-        if (std::memcmp(expected.data(), now, width) == 0 || comparator.compare(expected, got).ok()) seen |= kWritten;
+        if (std::memcmp(expected.data(), now, width) == 0 || region.yardstick.compare(expected, got).ok()) seen |= kWritten;
         if (std::memcmp(now, untouched.data(), width) == 0) seen |= kUntouched;
         states[i] &= seen;
         learned = states[i] != 0;
@@ -239,10 +273,13 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
   return done();
 }
 
-Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings) {
-  baseline_ = baseline;
+Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings,
+                                         std::optional<Deadline> deadline) {
+  baseline_ = baseline, roundings_ = roundings;
   report_ = {};
-  add_envelopes(roundings);
+  // Calibration belongs to no era: only its own deadline ends it.
+  inquiry_ = {}, inquiry_.deadline = deadline, inquiry_.era = std::numeric_limits<uint64_t>::max();
+  add_envelopes();
   std::unique_ptr<Trial> trial;
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
@@ -252,20 +289,24 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::v
     instance.recorded_seconds = recorded.microseconds * 1e-6;
     std::optional<TrialFailure> failure;
     if (!trial) {
-      KERNELIFT_ASSIGN(trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings_.trial));
+      KERNELIFT_ASSIGN(trial, start_trial(nullptr));
       failure = trial->loaded();
     }
     if (failure) instance.pass = false, instance.failure = failure->detail;
     else KERNELIFT_TRY(calibrate_instance(*trial, i, instance));
+    if (ended())
+      return environment_error("the time was over before the original had been measured on all " +
+                               std::to_string(mep_.instances.size()) + " recorded instances");
     if (!instance.pass) trial.reset();
     slowest = std::max(slowest, instance.seconds);
     report_.instances.push_back(std::move(instance));
   }
   // A candidate that is many times slower than the original need not be waited for.
-  constexpr double kPatience = 50;
-  constexpr std::chrono::milliseconds kLeastLimit{2000};
+  constexpr double kPatience = 20;
+  constexpr std::chrono::milliseconds kLeastLimit{1000};
   auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
   settings_.trial.launch_limit = std::min(settings_.trial.launch_limit, std::max(kLeastLimit, patience));
+  group_instances();
   return report_;
 }
 

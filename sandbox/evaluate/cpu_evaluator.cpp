@@ -1,10 +1,31 @@
 // See cpu_evaluator.h.
 #include "sandbox/evaluate/cpu_evaluator.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 namespace kernelift {
+
+/// In memory that the runners' nursery inherits.
+struct CpuEvaluator::SharedEra {
+  std::atomic<uint64_t>* now = nullptr;
+
+  SharedEra() {
+    if (void* memory = shared_memory(sizeof *now)) now = new (memory) std::atomic<uint64_t>(0);
+  }
+  ~SharedEra() {
+    if (now) munmap(now, sizeof *now);
+  }
+};
+
 namespace {
+
+/// A confirmation's samples and checks, and what is around them.
+constexpr double kAroundSamples = 1.5;
 
 RunnerSettings runner_settings(const EvaluatorOptions& options) {
   RunnerSettings settings;
@@ -50,8 +71,12 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   std::unique_ptr<CpuEvaluator> evaluator(new CpuEvaluator);
   evaluator->options_ = options;
   evaluator->device_ = cpu_device_label(options.threads);
+  evaluator->shared_era_ = std::make_unique<SharedEra>();
+  if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
+  RunnerSettings settings = runner_settings(options);
+  settings.era = evaluator->shared_era_->now;
   // The runner's nursery first: it is forked while this process is still small.
-  KERNELIFT_ASSIGN(evaluator->runners_, RunnerProcess::nursery(mep, folder, runner_settings(options)));
+  KERNELIFT_ASSIGN(evaluator->runners_, RunnerProcess::nursery(mep, folder, settings));
   CompilePoolOptions pool;
   pool.workers = options.compile_workers;
   pool.time_limit = options.compile_limit;
@@ -59,7 +84,10 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = evaluator->code_key({}, evaluator->baseline_code_.image);
-  KERNELIFT_TRY(evaluator->restart_runner());
+  if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
+    if (!options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
+    return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
+  }
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         evaluator->report_.complaint());
@@ -84,8 +112,11 @@ std::function<void(bool)> CpuEvaluator::quieting() {
   return [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
 }
 
-Status CpuEvaluator::restart_runner() {
-  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, quieting(), report_));
+Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
+  auto begin = Deadline::clock::now();
+  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, quieting(), report_, deadline));
+  calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  fresh_ = true;
   return done();
 }
 
@@ -156,13 +187,13 @@ void CpuEvaluator::measure_jobs() {
       job = std::move(to_measure_.front());
       to_measure_.pop_front();
     }
-    finish(job, measure(job.candidate, job.compiled));
+    finish(job, measure(job));
   }
 }
 
 void CpuEvaluator::abandon() {
   std::lock_guard lock(mutex_);
-  ++era_;
+  shared_era_->now->store(++era_);
   for (auto* jobs : {&to_compile_, &to_measure_}) {
     for (auto& job : *jobs) finish(job, abandoned());
     jobs->clear();
@@ -197,8 +228,9 @@ Verdict CpuEvaluator::same_as_baseline() const {
   return verdict;
 }
 
-Verdict CpuEvaluator::measure(const Candidate& candidate, const CompileReply& compiled) {
-  Hash key = code_key(candidate, compiled.image);
+Verdict CpuEvaluator::measure(const Job& job) {
+  const std::string& image = job.compiled.image;
+  Hash key = code_key(job.candidate, image);
   std::lock_guard one_at_a_time(confirming_);
   if (options_.share_measurements) {
     if (key == baseline_key_) return same_as_baseline();
@@ -210,12 +242,49 @@ Verdict CpuEvaluator::measure(const Candidate& candidate, const CompileReply& co
       verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = restarted.error().message;
       return verdict;
     }
-  Verdict verdict = runner_->evaluate(trial_code(candidate, compiled.image), false);
-  if (runner_->alive()) measured_[key] = verdict;
-  return verdict;
+  fresh_ = false;
+  bool applicable = job.candidate.recipe.is_default();
+  Inquiry inquiry;
+  inquiry.rival = applicable ? best_applicable_ : best_;
+  inquiry.era = job.era;
+  auto verdict = runner_->evaluate(trial_code(job.candidate, image), inquiry);
+  if (!verdict) return abandoned();
+  if (runner_->alive()) measured_[key] = *verdict;
+  best_ = std::max(best_, verdict->speedup_low());
+  if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
+  return std::move(*verdict);
 }
 
-Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+double CpuEvaluator::confirmation_seconds() const {
+  // Twice, as it is looked at twice: samples of both sides on every instance, and a verification before and after.
+  constexpr double kSampledSeconds = 0.5, kFewestPairs = 6, kChecks = 2, kPerturbed = 8;
+  double seconds = 0, longest = 0;
+  for (auto& instance : report_.instances) {
+    seconds += 2 * (std::max(kSampledSeconds, 2 * kFewestPairs * instance.seconds) + kChecks * instance.seconds);
+    longest = std::max(longest, instance.seconds);
+  }
+  return kAroundSamples * (seconds + kPerturbed * longest);
+}
+
+ConfirmCost CpuEvaluator::confirm_cost() const {
+  // Once the original has been measured afresh, and asked about perturbed inputs.
+  constexpr double kPerturbedRuns = 24;
+  double longest = 0;
+  for (auto& instance : report_.instances) longest = std::max(longest, instance.seconds);
+  double once = fresh_ ? 0 : calibration_seconds_ + kPerturbedRuns * longest;
+  return {once, std::max(confirmed_seconds_, confirmation_seconds())};
+}
+
+Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
+  bool usable = runner_ && runner_->alive();
+  if (usable && fresh_) return done();
+  // A finalist whose time would all go into measuring the original is better judged by what is known of it.
+  double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
+  if (usable && deadline && left < kAroundSamples * calibration_seconds_ + confirmation_seconds() / 2) return done();
+  return restart_runner(deadline);
+}
+
+std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
   Job job;
   job.candidate = candidate;
   job.begun = std::chrono::steady_clock::now();
@@ -225,20 +294,34 @@ Verdict CpuEvaluator::confirm(const Candidate& candidate) {
     finish(job, rejected(job.compiled));
     return future.get();
   }
-  // The runner itself never runs a candidate's code: what it knows of the original stays good, and each of its trials
-  // is a fresh process with both images loaded afresh. Only one that was lost has to learn again.
   std::lock_guard one_at_a_time(confirming_);
-  Status ready = runner_ && runner_->alive() ? done() : restart_runner();
+  auto over = [&] { return deadline && Deadline::clock::now() >= *deadline; };
+  Status ready = refresh(deadline);
+  if (!ready.ok() && over()) return std::nullopt;
   Verdict verdict;
   if (!ready.ok() || !report_.pass()) {
     verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
     verdict.detail =
         "the original no longer reproduces its capture: " + (ready.ok() ? report_.complaint() : ready.error().message);
   } else {
-    verdict = runner_->evaluate(trial_code(candidate, job.compiled.image), true);
+    auto begin = Deadline::clock::now();
+    Inquiry inquiry;
+    inquiry.confirm = true, inquiry.deadline = deadline;
+    inquiry.era = std::numeric_limits<uint64_t>::max();
+    auto judged = runner_->evaluate(trial_code(candidate, job.compiled.image), inquiry);
+    if (!judged) return std::nullopt;
+    verdict = std::move(*judged);
+    if (!deadline)
+      confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
   }
   finish(job, std::move(verdict));
   return future.get();
+}
+
+Verdict CpuEvaluator::confirm(const Candidate& candidate) { return confirm_within(candidate, {}).value_or(abandoned()); }
+
+std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
+  return confirm_within(candidate, deadline);
 }
 
 Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder,

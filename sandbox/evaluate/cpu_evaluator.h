@@ -24,6 +24,8 @@ class CpuEvaluator : public Evaluator {
   int parallelism() const override;
   void abandon() override;
   Verdict confirm(const Candidate& candidate) override;
+  std::optional<Verdict> confirm_by(const Candidate& candidate, Deadline deadline) override;
+  ConfirmCost confirm_cost() const override;
 
  private:
   struct Job {
@@ -36,12 +38,16 @@ class CpuEvaluator : public Evaluator {
   CpuEvaluator() = default;
   void compile_jobs();
   void measure_jobs();
-  Verdict measure(const Candidate& candidate, const CompileReply& compiled);
+  Verdict measure(const Job& job);
   Verdict rejected(const CompileReply& compiled) const;
   void finish(Job& job, Verdict verdict) const;
   Hash code_key(const Candidate& candidate, const std::string& image) const;
   Verdict same_as_baseline() const;
-  Status restart_runner();
+  Status restart_runner(std::optional<Deadline> deadline = {});
+  /// The original measured afresh, unless that was done since the last search or there is no time for it.
+  Status refresh(std::optional<Deadline> deadline);
+  std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
+  double confirmation_seconds() const;
   std::function<void(bool)> quieting();
 
   EvaluatorOptions options_;
@@ -53,13 +59,20 @@ class CpuEvaluator : public Evaluator {
   std::unique_ptr<Nursery> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
+  /// The best lower bounds so far: of candidates that a source patch can express, and of all.
+  double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;             ///< One measurement at a time, confirmations included.
+  bool fresh_ = false;                ///< The runner has judged nothing but finalists.
+  double calibration_seconds_ = 0;
+  double confirmed_seconds_ = 0;      ///< The longest confirmation so far.
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> to_compile_, to_measure_;
   bool closing_ = false;
   uint64_t era_ = 0;
+  struct SharedEra;
+  std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of era_.
   unsigned compilers_ = 0;  ///< Compiling threads that are still at work.
   std::vector<std::thread> threads_;
 };

@@ -24,6 +24,8 @@ struct EvaluatorOptions {
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's and the derived one.
   bool few_candidates = false;         ///< Only a few will come: start at once, compile each a little slower.
   bool share_measurements = true;      ///< Candidates of equal image and launches are measured once.
+  /// When the run that this is for must be over: the original is not calibrated any longer than that.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
 /// Compiles and calibrates the original first: an Error says why it cannot be tuned (exit No if it does not reproduce
@@ -54,6 +56,11 @@ inline constexpr double kInVivoGate = 0.15;
 
 /// An Error means that it could not be replayed at all; a mismatch is in the report.
 Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options);
+
+/// Fills the answers (`after`) of a MEP whose inputs were made up with what its original kernel computes from them on the
+/// CPU device; their files go to data/, mep.json is the caller's to write. Refuses when the original strays on them. A
+/// sentence that is not empty says why it cannot be run here, and the answers stay unknown.
+Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep& mep);
 
 /// "cpu: Intel(R) Xeon(R) Processor, 2 cores": every CPU timing is labelled with it.
 std::string cpu_device_label(unsigned threads = 0);

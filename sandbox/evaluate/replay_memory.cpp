@@ -126,14 +126,19 @@ Status ReplayMemory::map_live(const Mep& mep) {
 
 Status ReplayMemory::map_images(const Mep& mep, const std::filesystem::path& folder) {
   std::map<std::string, uint64_t> given, answers;
+  bool answered = true;
   auto note = [&](const std::string& before, const std::string& after, uint64_t size) {
     given[before] = std::max(given[before], size);
+    answered &= !after.empty();
     if (after != before) answers[after] = std::max(answers[after], size);
   };
   for (auto& instance : mep.instances) {
     for (auto& region : instance.regions) note(region.before, region.after, region.size);
     for (auto& variable : instance.variables) note(variable.before, variable.after, variable.size);
   }
+  if (!answered)
+    return answer_is_no((folder / "mep.json").string() + ": the answers of this MEP are not known (its README.md says why), so nothing can be " +
+                        "verified with it; record a run of the application instead");
   KERNELIFT_ASSIGN(given_, Images::load(folder, given));
   KERNELIFT_ASSIGN(answers_, Images::load(folder, answers));
   if (answers_->base && madvise(answers_->base, answers_->size, MADV_DONTFORK) != 0)
@@ -154,7 +159,7 @@ void ReplayMemory::describe(const Mep& mep) {
       MemoryRegion mapped;
       mapped.address = region.address, mapped.size = region.size;
       place(region.before, region.after, mapped.given, mapped.answer);
-      mapped.element = ElementType::parse(region.element);
+      mapped.yardstick = Yardstick(ElementLayout::parse(region.element));
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
       mapped.name = named ? mep.parameters[region.parameter].name : region.reached_from;
       memory.regions.push_back(std::move(mapped));
@@ -166,7 +171,7 @@ void ReplayMemory::describe(const Mep& mep) {
       mapped.name = variable.name, mapped.key = variable.key, mapped.size = variable.size;
       mapped.constant = variable.constant;
       place(variable.before, variable.after, mapped.given, mapped.answer);
-      mapped.element = ElementType::parse(variable.element);
+      mapped.yardstick = Yardstick(ElementLayout::parse(variable.element));
       mapped.mirror_offset = mirror;
       mirror += variable.size;
       memory.variables.push_back(std::move(mapped));
@@ -188,12 +193,14 @@ void ReplayMemory::describe(const Mep& mep) {
 void ReplayMemory::restore(size_t instance, bool poison) const {
   for (auto& canary : instances_[instance].canaries)
     std::memset(reinterpret_cast<void*>(canary.begin), static_cast<int>(kCanary), canary.size());
-  for (auto& region : instances_[instance].regions) {
-    std::memcpy(region.live(), region.given, region.size);
-    if (!poison) continue;
+  for (auto& region : instances_[instance].regions) std::memcpy(region.live(), region.given, region.size);
+  if (poison) this->poison(instance);
+}
+
+void ReplayMemory::poison(size_t instance) const {
+  for (auto& region : instances_[instance].regions)
     for (auto& range : region.written)
       std::memset(region.live() + range.begin, static_cast<int>(kPoison), range.size());
-  }
 }
 
 void ReplayMemory::fill(const MemoryRegion& region, std::byte byte) {

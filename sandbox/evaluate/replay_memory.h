@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
-#include "sandbox/judge/comparator.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 
@@ -28,8 +28,7 @@ struct MemoryRegion {
   const std::byte* given = nullptr;
   const std::byte* answer = nullptr;
   std::string name;  ///< "out" or "arg 2": how verdicts call it.
-  ElementType element;
-  FloatTolerance tolerance;         ///< Set by calibration.
+  Yardstick yardstick;              ///< Its tolerances are set by calibration.
   std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
   std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.
   bool changed() const { return given != answer; }
@@ -41,8 +40,7 @@ struct MemoryVariable {
   uint64_t size = 0;
   const std::byte* given = nullptr;
   const std::byte* answer = nullptr;
-  ElementType element;
-  FloatTolerance tolerance;
+  Yardstick yardstick;
   uint64_t mirror_offset = 0;  ///< Where a child leaves its value after a run.
   bool constant = false;
   bool changed() const { return given != answer; }
@@ -65,6 +63,8 @@ class ReplayMemory {
 
   /// Everything as before the launch. `poison`: what the original writes anyway is filled with a pattern.
   void restore(size_t instance, bool poison) const;
+  /// Poisons what the original writes anyway.
+  void poison(size_t instance) const;
   /// Fills one region with a pattern made of `byte`.
   static void fill(const MemoryRegion& region, std::byte byte);
   /// "4 bytes after the end of out" if a canary was overwritten.

@@ -2,6 +2,7 @@
 // (how much results vary, what is written without being read, how long it takes), and then tries candidates one after
 // the other, each in a child of its own. It runs no candidate code itself, so its comparisons can be believed.
 #pragma once
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
+#include "sandbox/evaluate/perturbed_oracle.h"
 #include "sandbox/evaluate/trial.h"
 #include "sandbox/judge/race.h"
 
@@ -46,6 +48,16 @@ struct RunnerSettings {
   TrialSettings trial;
   RaceRules race;
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's.
+  /// In memory shared with whoever asks: what was asked in an earlier era than this is given up.
+  const std::atomic<uint64_t>* era = nullptr;
+};
+
+/// What one evaluation is for, and when it has to be over.
+struct Inquiry {
+  bool confirm = false;             ///< A finalist: every instance is timed, to the end, and perturbed inputs are tried.
+  double rival = 1;                 ///< Speedup of the best so far: who stays clearly below is soon given up.
+  std::optional<Deadline> deadline; ///< A confirmation takes fewer samples to keep it.
+  uint64_t era = 0;
 };
 
 class Runner {
@@ -54,12 +66,18 @@ class Runner {
   static Result<std::unique_ptr<Runner>> create(const Mep& mep, const std::filesystem::path& folder,
                                                 const RunnerSettings& settings, std::function<void(bool)> quiet);
   /// Runs the original on every instance, compares with the capture, and derives tolerances and write sets.
-  /// `roundings`: images of the original that round otherwise.
-  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings);
-  /// EXPECTS: calibrated. `held_out_timed`: a confirmation, which times every instance.
-  Verdict evaluate(const TrialCode& candidate, bool confirm);
+  /// `roundings`: images of the original that round otherwise. An Error when the deadline comes first.
+  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings,
+                                   std::optional<Deadline> deadline = {});
+  /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
+  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
 
  private:
+  /// An instance, and whose weight its timing carries: its own, or that of all instances like it.
+  struct Timed {
+    size_t instance = 0;
+    double weight = 1;
+  };
   Runner() = default;
   Status calibrate_instance(Trial& trial, size_t instance, InstanceReport& report);
   Status learn_writes(size_t instance, const std::vector<std::vector<std::byte>>& results);
@@ -67,22 +85,42 @@ class Runner {
   void set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
                       const std::vector<std::vector<std::byte>>& again);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
-  void add_envelopes(const std::vector<std::string>& roundings);
+  void add_envelopes();
+  /// Finds the instances that stand for others when candidates are screened.
+  void group_instances();
   std::vector<std::vector<std::byte>> snapshot(size_t instance) const;
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
+  /// The evaluation's time is over.
+  bool ended() const;
+  Result<std::unique_ptr<Trial>> start_trial(const TrialCode* candidate, bool swapped = false);
   /// Restores, runs, checks canaries and compares. False: the verdict says why not.
   bool verify(Trial& trial, size_t instance, Stage stage, Verdict& verdict);
-  bool race(Trial& trial, size_t instance, Race& race, Verdict& verdict);
-  bool run_trial(const TrialCode& candidate, bool swapped, bool confirm, Verdict& verdict);
+  /// The perturbed inputs, each with outputs poisoned and with the recorded answer left in them. False as above.
+  bool verify_perturbed(Trial& trial, Verdict& verdict);
+  bool ran(const std::optional<TrialFailure>& failure, size_t instance, Verdict& verdict) const;
+  bool race(Trial& trial, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
+  /// Times what is to be timed, one instance after the other; false: the verdict says why not. `races_after`,
+  /// `checks_after`: races and passes over all instances that are still to come, and want their share of the time.
+  bool time(Trial& trial, const std::vector<Timed>& instances, int races_after, int checks_after, Verdict& verdict);
+  bool run_trial(const TrialCode& candidate, bool second, Verdict& verdict);
+  /// What is faster than writing its results takes: is it right where its answers cannot be known beforehand?
+  void look_again(const TrialCode& candidate, Verdict& verdict);
   int batch_for(double seconds) const;
-  bool timed(size_t instance, bool confirm) const { return confirm || !mep_.instances[instance].held_out; }
+  std::vector<Timed> timed() const;
+  bool worth_a_second_look(const Verdict& verdict) const;
 
   Mep mep_;
   RunnerSettings settings_;
   std::function<void(bool)> quiet_;
   std::unique_ptr<ReplayMemory> memory_;
   TrialCode baseline_;
+  std::vector<std::string> roundings_;
+  std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
+  std::vector<Timed> screened_;    ///< Heaviest first.
+  Inquiry inquiry_;                ///< The one being answered.
+  bool cut_ = false;               ///< Its time was over before it was.
+  double check_seconds_ = 0;       ///< What one pass of verification over all instances took.
 };
 
 }  // namespace kernelift

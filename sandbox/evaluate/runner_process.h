@@ -21,16 +21,18 @@ class RunnerProcess {
   /// dies.
   static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
                                                       const std::vector<std::string>& roundings,
-                                                      std::function<void(bool)> quiet, BaselineReport& report);
-  /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on.
-  Verdict evaluate(const TrialCode& candidate, bool confirm);
+                                                      std::function<void(bool)> quiet, BaselineReport& report,
+                                                      std::optional<Deadline> deadline = {});
+  /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time was
+  /// over before there was one.
+  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   bool alive() const { return worker_.alive(); }
 
  private:
   RunnerProcess(Worker worker, std::function<void(bool)> quiet)
       : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
   Result<std::string> ask(uint32_t request, const TrialCode& code, const std::vector<std::string>& roundings,
-                          bool confirm);
+                          const Inquiry& inquiry);
   Worker worker_;
   std::function<void(bool)> quiet_;
 };

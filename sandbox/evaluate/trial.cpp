@@ -1,6 +1,7 @@
 // The runner's side of a trial; see trial.h.
 #include "sandbox/evaluate/trial.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 namespace kernelift {
 namespace {
 
-constexpr auto kLoadLimit = std::chrono::seconds(20);
+constexpr std::chrono::milliseconds kLoadLimit = std::chrono::seconds(20);
 constexpr uint64_t kLargestReply = 16 << 20;
 
 }  // namespace
@@ -85,16 +86,27 @@ std::optional<TrialFailure> Trial::read_failure(const Frame& frame, size_t insta
   return std::nullopt;
 }
 
+Frame Trial::receive(std::chrono::milliseconds limit) {
+  // Asked often enough that a run ends on time, seldom enough to cost nothing.
+  constexpr int kAskMilliseconds = 20;
+  Deadline end = after(limit);
+  pollfd waiting{channel_.fd(), POLLIN, 0};
+  while (poll(&waiting, 1, kAskMilliseconds) <= 0)
+    if (Deadline::clock::now() >= end || (ended_ && ended_())) return {Arrival::TimedOut, 0, {}, {}};
+  return channel_.receive(end, kLargestReply);
+}
+
 std::optional<TrialFailure> Trial::loaded() {
-  Frame frame = channel_.receive(after(kLoadLimit), kLargestReply);
+  Frame frame = receive(kLoadLimit);
   if (frame && frame.type != trial_frame::kLoaded) frame.arrival = Arrival::Malformed;
   return read_failure(frame, 0, nullptr);
 }
 
-std::optional<TrialFailure> Trial::run(Side side, size_t instance) {
-  channel_.send(trial_frame::kRun, WireWriter().number(static_cast<uint64_t>(side)).number(instance).take(), {},
-                after(limit_));
-  Frame frame = channel_.receive(after(limit_), kLargestReply);
+std::optional<TrialFailure> Trial::run(Side side, size_t instance, std::string_view variables) {
+  channel_.send(trial_frame::kRun,
+                WireWriter().number(static_cast<uint64_t>(side)).number(instance).text(variables).take(),
+                {}, after(limit_));
+  Frame frame = receive(limit_);
   if (frame && frame.type != trial_frame::kRan) frame.arrival = Arrival::Malformed;
   std::string rest;
   auto failure = read_failure(frame, instance, &rest);
@@ -108,7 +120,7 @@ TrialTimes Trial::time(size_t instance, int rounds, int batch) {
                 after(limit_));
   // Each launch may take its limit, but not all of them: a candidate that turned slow is caught after a few.
   constexpr int kLaunchesWorth = 8;
-  Frame frame = channel_.receive(after(limit_ * kLaunchesWorth), kLargestReply);
+  Frame frame = receive(limit_ * kLaunchesWorth);
   if (frame && frame.type != trial_frame::kTimed) frame.arrival = Arrival::Malformed;
   std::string rest;
   times.failure = read_failure(frame, instance, &rest);

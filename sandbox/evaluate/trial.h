@@ -3,6 +3,7 @@
 // death or nonsense into an outcome; the child's side is trial_child.cpp.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,14 +58,18 @@ class Trial {
 
   /// Waits until both images are loaded and every instance's launches are prepared.
   std::optional<TrialFailure> loaded();
-  /// Runs one side once on the live memory as it is, and leaves module variables in the mirror.
-  std::optional<TrialFailure> run(Side side, size_t instance);
+  /// Runs one side once on the live memory as it is, and leaves module variables in the mirror. `variables`: what they
+  /// hold before, laid out like the mirror; empty: as recorded.
+  std::optional<TrialFailure> run(Side side, size_t instance, std::string_view variables = {});
   /// `rounds` pairs of samples, each the mean of `batch` launches, everything restored before each launch.
   TrialTimes time(size_t instance, int rounds, int batch);
+  /// Waits are cut short once `ended` says so; what was waited for has then timed out, and the process is gone.
+  void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
   double last_seconds() const { return last_seconds_; }  ///< Of the last run().
 
  private:
   Trial() = default;
+  Frame receive(std::chrono::milliseconds limit);
   std::optional<TrialFailure> read_failure(const Frame& frame, size_t instance, std::string* rest);
   TrialFailure post_mortem(Arrival how, size_t instance);
 
@@ -74,6 +79,7 @@ class Trial {
   FaultReport* fault_ = nullptr;
   std::chrono::milliseconds limit_{0};
   double last_seconds_ = 0;
+  std::function<bool()> ended_;
 };
 
 /// The child's side; never returns.

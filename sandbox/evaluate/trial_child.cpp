@@ -99,7 +99,7 @@ class TrialChild {
       if (frame.type == trial_frame::kRun) {
         auto side = static_cast<Side>(reader.number());
         size_t instance = reader.number();
-        set_variables(side, instance);
+        set_variables(side, instance, reader.text());
         double seconds = 0;
         auto failure = launch(side, instance, seconds);
         mirror_variables(side, instance);
@@ -212,14 +212,20 @@ class TrialChild {
     return found && found->size == wanted.size ? static_cast<std::byte*>(found->address) : nullptr;
   }
 
-  void set_variables(Side side, size_t instance) {
+  /// What a variable holds before a launch: as recorded, unless values laid out like the mirror were given.
+  const void* value_before(const MemoryVariable& recorded) const {
+    bool named = recorded.mirror_offset + recorded.size <= values_.size();
+    return named ? static_cast<const void*>(&values_[recorded.mirror_offset]) : recorded.given;
+  }
+  void set_variables(Side side, size_t instance, std::string values = {}) {
+    values_ = std::move(values);
     for (auto& variable : sides_[static_cast<size_t>(side)].variables[instance])
-      if (variable.in_image) std::memcpy(variable.in_image, variable.recorded->given, variable.recorded->size);
+      if (variable.in_image) std::memcpy(variable.in_image, value_before(*variable.recorded), variable.recorded->size);
   }
   void mirror_variables(Side side, size_t instance) {
     for (auto& variable : sides_[static_cast<size_t>(side)].variables[instance])
       std::memcpy(&memory_.mirror()[variable.recorded->mirror_offset],
-                  variable.in_image ? variable.in_image : variable.recorded->given, variable.recorded->size);
+                  variable.in_image ? variable.in_image : value_before(*variable.recorded), variable.recorded->size);
   }
 
   /// All launches of one side; clearing scratch that asks for it is part of the candidate's time.
@@ -293,6 +299,7 @@ class TrialChild {
   cpu::LaunchOptions options_;
   LoadedSide sides_[2];
   std::vector<std::vector<std::byte>> arguments_;
+  std::string values_;  ///< Of module variables, see value_before.
   unsigned round_counter_ = 0;
 };
 

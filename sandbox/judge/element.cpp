@@ -112,6 +112,25 @@ double ElementType::real(const std::byte* bytes) const {
   }
 }
 
+void ElementType::set_real(std::byte* bytes, double value) const {
+  auto put = [&](auto narrowed) { std::memcpy(bytes, &narrowed, sizeof narrowed); };
+  switch (kind) {
+    case Kind::Half: put(static_cast<_Float16>(value)); break;
+    case Kind::Bfloat16: {
+      auto narrowed = static_cast<float>(value);
+      uint32_t wide = 0;
+      std::memcpy(&wide, &narrowed, sizeof wide);
+      constexpr uint32_t kHalfWay = 0x7fff;  // To nearest, ties to even.
+      if (!std::isnan(narrowed)) wide += kHalfWay + ((wide >> 16) & 1);
+      put(static_cast<uint16_t>(wide >> 16));
+      break;
+    }
+    case Kind::Float: put(static_cast<float>(value)); break;
+    case Kind::Double: put(value); break;
+    default: break;
+  }
+}
+
 int64_t ElementType::ordered(const std::byte* bytes) const {
   uint64_t value = bits(bytes, width), sign = 1ull << (8 * width - 1);
   // Sign and magnitude to two's complement.

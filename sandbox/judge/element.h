@@ -18,6 +18,8 @@ struct ElementType {
   bool is_float() const { return kind >= Kind::Half; }
   /// The scalar at `bytes`, widened. Only for floating-point kinds.
   double real(const std::byte* bytes) const;
+  /// The nearest scalar to `value`. Only for floating-point kinds.
+  void set_real(std::byte* bytes, double value) const;
   /// Bits mapped so that neighbouring floats differ by one and order is kept; -0 and +0 both map to 0.
   int64_t ordered(const std::byte* bytes) const;
   /// Smallest spacing at 1.0: 2^-23 for float.

@@ -12,7 +12,11 @@ int Race::next_rounds() const {
   int taken = static_cast<int>(baseline_.size());
   int goal = taken < rules_.first_rounds ? rules_.first_rounds : static_cast<int>(std::ceil(taken * rules_.growth));
   if (taken == 0) goal = std::min(rules_.glance_rounds, rules_.first_rounds);
-  return std::max(1, std::min(goal, rules_.most_rounds) - taken);
+  goal = std::min(goal, rules_.most_rounds);
+  // A growing stride must not step far over the budget: long launches would cost twice what they may.
+  if (taken >= rules_.first_rounds && spent_ > 0)
+    goal = std::min(goal, static_cast<int>(std::ceil(taken * rules_.most_seconds / spent_)));
+  return std::max(1, goal - taken);
 }
 
 void Race::add(const std::vector<double>& baseline, const std::vector<double>& candidate) {
@@ -20,17 +24,18 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   baseline_.insert(baseline_.end(), baseline.begin(), baseline.begin() + pairs);
   candidate_.insert(candidate_.end(), candidate.begin(), candidate.begin() + pairs);
   speedup_ = paired_ratio(baseline_, candidate_);
-  double spent = std::accumulate(baseline_.begin(), baseline_.end(), 0.0) +
-                 std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
+  spent_ = std::accumulate(baseline_.begin(), baseline_.end(), 0.0) +
+           std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
   int taken = static_cast<int>(baseline_.size());
+  double bar = rules_.hopeless * std::max(1.0, rules_.smallest_gain);
   bool hopeless = taken >= rules_.glance_rounds && taken < rules_.first_rounds;
-  for (int i = 0; i < taken && hopeless; ++i) hopeless = baseline_[i] < rules_.hopeless * candidate_[i];
+  for (int i = 0; i < taken && hopeless; ++i) hopeless = baseline_[i] < bar * candidate_[i];
   if (hopeless) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
            speedup_.relative_width() < rules_.settled_width)
     stop_ = Stop::Settled;
-  else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent >= rules_.most_seconds) || pairs == 0)
+  else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent_ >= rules_.most_seconds) || pairs == 0)
     stop_ = Stop::Budget;
 }
 

@@ -10,11 +10,11 @@ namespace kernelift {
 
 struct RaceRules {
   int glance_rounds = 2;   ///< Pairs after which a candidate that is hopelessly slower is given up.
-  double hopeless = 0.85;  ///< Speedup that no pair of the glance exceeds.
+  double hopeless = 0.85;  ///< Share of `smallest_gain` that no pair of the glance exceeds.
   int first_rounds = 6;    ///< Pairs before the first real look; fewer give no usable interval.
   int most_rounds = 60;
   double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
-  double smallest_gain = 1.01;  ///< What a win must exceed (kSmallestGain).
+  double smallest_gain = 1.01;  ///< What a win must exceed: kSmallestGain, or nearly what the best so far reached.
   double settled_width = 0.02;  ///< Relative width at which a clear winner is known well enough.
   double most_seconds = 0.4;    ///< Measured time of an instance, both sides together, after which the race ends as it
                                 ///< stands: a screening; finalists are confirmed with samples of their own.
@@ -38,6 +38,7 @@ class Race {
   RaceRules rules_;
   std::vector<double> baseline_, candidate_;
   Ratio speedup_;
+  double spent_ = 0;  ///< Measured seconds, both sides.
   Stop stop_ = Stop::None;
 };
 

@@ -31,10 +31,28 @@ void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const
   }
 }
 
-double RoundingEnvelope::granted() const {
-  if (spread_ <= 0) return 0;
-  double cap = (type_.width == kNarrowWidth ? kNarrowCapUnits : kCapUnits) * type_.epsilon();
-  return std::min(cap, kMargin * spread_);
+double granted_envelope(const ElementType& type, double spread) {
+  if (spread <= 0) return 0;
+  double cap = (type.width == kNarrowWidth ? kNarrowCapUnits : kCapUnits) * type.epsilon();
+  return std::min(cap, kMargin * spread);
+}
+
+double RoundingEnvelope::granted() const { return granted_envelope(type_, spread_); }
+
+LaneEnvelopes::LaneEnvelopes(ElementLayout layout) : layout_(std::move(layout)) {
+  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
+}
+
+void LaneEnvelopes::add(std::span<const std::byte> reference, std::span<const std::byte> other) {
+  std::vector<std::byte> left, right;
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (layout_.lanes[i].type.is_float())
+      lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, other, right));
+}
+
+void LaneEnvelopes::grant(Yardstick& yardstick) const {
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    yardstick.tolerances[i].envelope = std::max(yardstick.tolerances[i].envelope, lanes_[i].granted());
 }
 
 }  // namespace kernelift

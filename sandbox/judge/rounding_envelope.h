@@ -9,9 +9,12 @@
 //              is unstable and proves nothing
 // No spread, no envelope: then the bound in ULP stands alone.
 #pragma once
-#include "sandbox/judge/comparator.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
+
+/// FloatTolerance::envelope for a largest deviation, seen anywhere, as a share of its neighbourhood's scale.
+double granted_envelope(const ElementType& type, double spread);
 
 class RoundingEnvelope {
  public:
@@ -26,6 +29,19 @@ class RoundingEnvelope {
  private:
   ElementType type_;
   double spread_ = 0;
+};
+
+/// The envelopes of all lanes of a buffer.
+class LaneEnvelopes {
+ public:
+  explicit LaneEnvelopes(ElementLayout layout);
+  void add(std::span<const std::byte> reference, std::span<const std::byte> other);
+  /// Widens `yardstick`, never narrows it. EXPECTS: one of the same layout.
+  void grant(Yardstick& yardstick) const;
+
+ private:
+  ElementLayout layout_;
+  std::vector<RoundingEnvelope> lanes_;
 };
 
 }  // namespace kernelift

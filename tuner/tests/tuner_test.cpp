@@ -11,6 +11,7 @@
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tests/fakes/fake_time.h"
 #include "tuner/tests/fakes/mep_folder.h"
 
 namespace kernelift {
@@ -129,13 +130,58 @@ TEST_F(TunerTest, EndsWhenNothingIsLeftToTry) {
 }
 
 TEST_F(TunerTest, KeepsToItsTimeBudget) {
+  struct Case {
+    double seconds, start_up;
+    TimedEvaluator::Costs costs;
+  };
+  // Quick candidates, slow ones, a dear confirmation, a slow start: what is left after is confirmed, and on time.
+  const Case cases[] = {{20, 1, {.evaluation = 0.3, .calibration = 0.2, .confirmation = 0.3}},
+                        {40, 4, {.evaluation = 1.3, .calibration = 2, .confirmation = 4}},
+                        {40, 4, {.evaluation = 6, .calibration = 2, .confirmation = 4}},
+                        {60, 20, {.evaluation = 1, .calibration = 8, .confirmation = 10}},
+                        {200, 4, {.evaluation = 20, .calibration = 2, .confirmation = 5}}};
+  for (auto& one : cases) {
+    SCOPED_TRACE(std::to_string(one.seconds) + " s, " + std::to_string(one.costs.evaluation) + " s a candidate");
+    std::filesystem::remove(file_);
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeTime time;
+    TimedEvaluator evaluator(time, one.costs, landscape);
+    options_.seconds = one.seconds, options_.clock = time.clock(), options_.started = time.now();
+    time.pass(one.start_up);
+    auto report = tune_into(run, evaluator);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->stopped_by, "time");
+    EXPECT_LE(time.seconds(), one.seconds);
+    EXPECT_GE(evaluator.last_submitted, 0.5 * one.seconds) << "time is there to be used";
+    EXPECT_GE(evaluator.confirmed, 1u);
+    ASSERT_TRUE(report->best);
+    EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
+    EXPECT_EQ(report->unconfirmed, "");
+    EXPECT_NEAR(report->seconds, time.seconds(), 1e-6);
+  }
+}
+
+TEST_F(TunerTest, SpendsOnConfirmingNoMoreThanItCosts) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  // The budget is spent when the clock says so, however fast the machine: candidates never run out here.
-  FakeEvaluator evaluator(landscape, 2, std::chrono::milliseconds(5));
-  options_.seconds = 0.5;
+  FakeTime time;
+  TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 0.1, .confirmation = 0.1}, landscape);
+  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  EXPECT_GE(evaluator.last_submitted, 0.95 * options_.seconds);
+  EXPECT_GE(evaluator.confirmed, 3u) << "followers too, when they cost little";
+}
+
+TEST_F(TunerTest, SaysSoWhenTheTimeIsTooShortToConfirmAnything) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  TimedEvaluator evaluator(time, {.evaluation = 0.1, .calibration = 5, .confirmation = 10}, landscape);
+  options_.seconds = 4, options_.clock = time.clock(), options_.started = time.now();
   auto report = tune_into(run, evaluator);
-  EXPECT_EQ(report->stopped_by, "time");
-  EXPECT_GE(report->seconds, options_.seconds / 2);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_LE(time.seconds(), options_.seconds);
+  EXPECT_EQ(evaluator.confirmed, 0u);
+  EXPECT_THAT(report->unconfirmed, HasSubstr("before any finalist could be confirmed"));
+  EXPECT_THAT(to_json(*report).dump(), HasSubstr("before any finalist could be confirmed"));
 }
 
 TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {

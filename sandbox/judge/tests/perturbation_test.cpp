@@ -1,0 +1,101 @@
+// What perturbing moves, and what it must leave alone.
+#include "sandbox/judge/perturbation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace kernelift {
+namespace {
+
+template <class T>
+std::span<std::byte> bytes_of(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span<T>(values));
+}
+
+TEST(Perturbation, JitterMovesEveryFloatALittleAndASumVisibly) {
+  std::vector<float> values(10000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 0.5f + static_cast<float>(i % 17);
+  auto before = values;
+  EXPECT_TRUE(perturb(ElementLayout::parse("float"), bytes_of(values), Perturbation::Jitter, 1));
+  double sum = 0, moved = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NE(values[i], before[i]);
+    EXPECT_NEAR(values[i] / before[i], 1.003, 0.0011);
+    sum += before[i], moved += values[i];
+  }
+  EXPECT_GT(moved / sum, 1.002);
+}
+
+TEST(Perturbation, MovesEveryKindOfFloat) {
+  for (auto* name : {"float", "double", "__half", "__nv_bfloat16"}) {
+    ElementType type = ElementType::parse(name);
+    std::vector<std::byte> bytes(64 * type.width);
+    for (size_t i = 0; i < 64; ++i) type.set_real(&bytes[i * type.width], 1.0 + 0.5 * static_cast<double>(i));
+    auto before = bytes;
+    EXPECT_TRUE(perturb(ElementLayout::parse(name), bytes, Perturbation::Jitter, 1)) << name;
+    for (size_t i = 0; i < 64; ++i) EXPECT_GT(type.real(&bytes[i * type.width]), type.real(&before[i * type.width])) << name;
+  }
+}
+
+TEST(Perturbation, LeavesWhatIsNotFloatingPointAlone) {
+  for (auto* name : {"int", "unsigned long", "byte", "pointer", "struct Cell", "bool"})
+    for (auto kind : {Perturbation::Jitter, Perturbation::Swap}) {
+      std::vector<uint64_t> values(100);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = i * 77777777777ull;
+      auto before = values;
+      EXPECT_FALSE(perturb(ElementLayout::parse(name), bytes_of(values), kind, 1)) << name;
+      EXPECT_EQ(values, before) << name;
+    }
+}
+
+TEST(Perturbation, MovesOnlyTheFloatFieldsOfAStruct) {
+  struct Cell {
+    int index;
+    float value;
+  };
+  for (auto kind : {Perturbation::Jitter, Perturbation::Swap}) {
+    std::vector<Cell> cells(50);
+    for (int i = 0; i < 50; ++i) cells[i] = {i, 1.0f + static_cast<float>(i)};
+    EXPECT_TRUE(perturb(ElementLayout::parse("{int@0,float@4}8"), bytes_of(cells), kind, 1));
+    bool moved = false;
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(cells[i].index, i);
+      moved |= cells[i].value != 1.0f + static_cast<float>(i);
+    }
+    EXPECT_TRUE(moved);
+  }
+}
+
+TEST(Perturbation, SwapKeepsTheSetOfValues) {
+  std::vector<double> values(99);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  auto before = values;
+  EXPECT_TRUE(perturb(ElementLayout::parse("double"), bytes_of(values), Perturbation::Swap, 1));
+  EXPECT_NE(values, before);
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_LE(std::fabs(values[i] - before[i]), 1) << "neighbours only";
+  std::sort(values.begin(), values.end());
+  EXPECT_EQ(values, before);
+}
+
+TEST(Perturbation, KeepsZerosAndWhatIsNotFinite) {
+  std::vector<float> values = {0.0f, INFINITY, -INFINITY, NAN, std::numeric_limits<float>::max()};
+  auto before = values;
+  EXPECT_FALSE(perturb(ElementLayout::parse("float"), bytes_of(values), Perturbation::Jitter, 1));
+  EXPECT_EQ(std::memcmp(values.data(), before.data(), values.size() * sizeof(float)), 0);
+}
+
+TEST(Perturbation, IsTheSameEveryTime) {
+  std::vector<float> once(1000, 2.5f), again = once, other = once;
+  perturb(ElementLayout::parse("float"), bytes_of(once), Perturbation::Jitter, 7);
+  perturb(ElementLayout::parse("float"), bytes_of(again), Perturbation::Jitter, 7);
+  perturb(ElementLayout::parse("float"), bytes_of(other), Perturbation::Jitter, 8);
+  EXPECT_EQ(once, again);
+  EXPECT_NE(once, other);
+}
+
+}  // namespace
+}  // namespace kernelift

@@ -1,0 +1,117 @@
+// Layouts as text, and structs taken apart into rows of scalars; see yardstick.h.
+#include "sandbox/judge/yardstick.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+namespace kernelift {
+namespace {
+
+constexpr uint32_t kLargestStride = 1 << 16;
+constexpr size_t kMostLanes = 4096;
+
+std::optional<uint32_t> number(std::string_view text) {
+  uint32_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<ElementLayout> parse_struct(std::string_view text) {
+  size_t close = text.rfind('}');
+  if (!text.starts_with("{") || close == std::string_view::npos) return std::nullopt;
+  auto stride = number(text.substr(close + 1));
+  if (!stride || *stride == 0 || *stride > kLargestStride) return std::nullopt;
+  ElementLayout layout;
+  layout.lanes.clear(), layout.stride = *stride;
+  std::string_view fields = text.substr(1, close - 1);
+  uint32_t end = 0;
+  while (!fields.empty()) {
+    size_t comma = std::min(fields.find(','), fields.size());
+    std::string_view field = fields.substr(0, comma);
+    fields.remove_prefix(std::min(fields.size(), comma + 1));
+    size_t at = field.find('@');
+    if (at == std::string_view::npos) return std::nullopt;
+    auto offset = number(field.substr(at + 1));
+    Lane lane{ElementType::parse(field.substr(0, at)), offset.value_or(0)};
+    if (!offset || *offset < end || *offset + lane.type.width > *stride || layout.lanes.size() >= kMostLanes)
+      return std::nullopt;
+    end = *offset + lane.type.width;
+    layout.lanes.push_back(lane);
+  }
+  if (layout.lanes.empty()) return std::nullopt;
+  return layout;
+}
+
+}  // namespace
+
+ElementLayout ElementLayout::parse(std::string_view text) {
+  if (auto structure = parse_struct(text)) return *structure;
+  ElementType type = ElementType::parse(text);
+  return {{{type, 0}}, type.width};
+}
+
+bool ElementLayout::has_floats() const {
+  return std::any_of(lanes.begin(), lanes.end(), [](auto& lane) { return lane.type.is_float(); });
+}
+
+std::span<const std::byte> lane_bytes(const ElementLayout& layout, size_t lane, std::span<const std::byte> bytes,
+                                      std::vector<std::byte>& gathered) {
+  if (layout.plain()) return bytes;
+  const Lane& wanted = layout.lanes[lane];
+  size_t count = bytes.size() / layout.stride, width = wanted.type.width;
+  gathered.resize(count * width);
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(&gathered[i * width], &bytes[i * layout.stride + wanted.offset], width);
+  return gathered;
+}
+
+Yardstick::Yardstick(ElementLayout of) : layout(std::move(of)) {
+  for (auto& lane : layout.lanes) tolerances.push_back(FloatTolerance::standard(lane.type));
+}
+
+Comparison Yardstick::compare(std::span<const std::byte> expected, std::span<const std::byte> got) const {
+  if (layout.plain()) return Comparator(layout.lanes[0].type, tolerances[0]).compare(expected, got);
+  Comparison all;
+  size_t whole = std::min(expected.size(), got.size()) / layout.stride * layout.stride;
+  // Most buffers are equal to the last bit, and need not be taken apart.
+  if (std::memcmp(expected.data(), got.data(), std::min(expected.size(), got.size())) == 0) return all;
+  std::vector<std::byte> left, right;
+  auto in_buffer = [&](const Mismatch& found, const Lane& lane) {
+    Mismatch placed = found;
+    placed.index = found.index, placed.offset = found.index * layout.stride + lane.offset;
+    if (lane.offset > 0) placed.got += " at byte " + std::to_string(lane.offset) + " of the element";
+    return placed;
+  };
+  for (size_t i = 0; i < layout.lanes.size(); ++i) {
+    const Lane& lane = layout.lanes[i];
+    Comparison one = Comparator(lane.type, tolerances[i])
+                         .compare(lane_bytes(layout, i, expected.first(whole), left),
+                                  lane_bytes(layout, i, got.first(whole), right));
+    all.mismatches += one.mismatches;
+    all.largest_ulps = std::max(all.largest_ulps, one.largest_ulps);
+    all.largest_absolute = std::max(all.largest_absolute, one.largest_absolute);
+    if (one.first && (!all.first || one.first->index * layout.stride + lane.offset < all.first->offset))
+      all.first = in_buffer(*one.first, lane);
+    if (one.worst && (!all.worst || one.worst->distance > all.worst->distance)) all.worst = in_buffer(*one.worst, lane);
+  }
+  Comparison tail = Comparator({}, {}).compare(expected.subspan(whole), got.subspan(whole));
+  all.mismatches += tail.mismatches;
+  if (tail.first && !all.first) all.first = all.worst = Mismatch{whole, whole / layout.stride, tail.first->expected, tail.first->got, 0};
+  return all;
+}
+
+std::string Yardstick::text() const {
+  std::vector<std::string> different;
+  for (size_t i = 0; i < layout.lanes.size(); ++i) {
+    std::string words = tolerances[i].text(layout.lanes[i].type);
+    if (std::find(different.begin(), different.end(), words) == different.end()) different.push_back(words);
+  }
+  std::string joined;
+  for (auto& words : different) joined += (joined.empty() ? "" : "; ") + words;
+  return joined;
+}
+
+}  // namespace kernelift

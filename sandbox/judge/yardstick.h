@@ -1,0 +1,47 @@
+// By what one buffer is judged: what its elements are made of, and how far each part of them may be from the reference.
+// An element is a scalar, or a struct whose fields are compared each by its own type: a particle's floats within a
+// tolerance, its id exactly, the padding between them not at all. A struct is spelled "{float@0,int@12}16": types at
+// byte offsets, then the element's size. Text that is neither a known name nor a sound layout means plain bytes.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sandbox/judge/comparator.h"
+
+namespace kernelift {
+
+/// One scalar of an element.
+struct Lane {
+  ElementType type;
+  uint32_t offset = 0;
+  bool operator==(const Lane&) const = default;
+};
+
+struct ElementLayout {
+  std::vector<Lane> lanes{Lane{}};  ///< By offset; never empty.
+  uint32_t stride = 1;              ///< Bytes from one element to the next.
+
+  static ElementLayout parse(std::string_view text);
+  /// A row of scalars: its bytes are its only lane.
+  bool plain() const { return lanes.size() == 1 && lanes[0].offset == 0 && lanes[0].type.width == stride; }
+  bool has_floats() const;
+  bool operator==(const ElementLayout&) const = default;
+};
+
+/// One lane of all elements in a row: `bytes` itself when the layout is plain, else gathered into `gathered`.
+std::span<const std::byte> lane_bytes(const ElementLayout& layout, size_t lane, std::span<const std::byte> bytes,
+                                      std::vector<std::byte>& gathered);
+
+struct Yardstick {
+  ElementLayout layout;
+  std::vector<FloatTolerance> tolerances;  ///< One per lane.
+
+  explicit Yardstick(ElementLayout of = {});
+  /// EXPECTS: equal sizes. Indices and offsets in the answer are those of elements and bytes of the buffer.
+  Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
+  /// Tolerances for a person; each different one once.
+  std::string text() const;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,93 @@
+// Time that passes only when the loop sleeps, and an Evaluator that takes its time by it: one candidate is measured
+// after the other, confirming costs what it is said to cost, and a deadline is kept or answered with nothing. With them a
+// whole tuning of forty seconds is played in milliseconds, the same way on every machine.
+#pragma once
+#include <deque>
+
+#include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tuner.h"
+
+namespace kernelift {
+
+class FakeTime {
+ public:
+  using Time = TuneClock::Time;
+  Time now() const { return now_; }
+  double seconds() const { return std::chrono::duration<double>(now_ - Time()).count(); }
+  void pass(double seconds) { now_ += std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(seconds)); }
+  TuneClock clock() {
+    return {[this] { return now_; }, [this](std::chrono::duration<double> time) { pass(time.count()), slept(); }};
+  }
+  std::function<void()> slept = [] {};
+
+ private:
+  Time now_;
+};
+
+class TimedEvaluator : public Evaluator {
+ public:
+  struct Costs {
+    double evaluation = 1, calibration = 0, confirmation = 1;
+    double least = 0.4;  ///< Share of a confirmation that still is one.
+  };
+  TimedEvaluator(FakeTime& time, Costs costs, FakeEvaluator::Landscape landscape)
+      : time_(time), costs_(costs), landscape_(std::move(landscape)) {
+    time_.slept = [this] { answer(); };
+  }
+
+  std::future<Verdict> submit(Candidate candidate) override {
+    bool original = candidate.tier == "baseline";
+    free_at_ = std::max(free_at_, time_.seconds()) + (original ? 0 : costs_.evaluation);
+    waiting_.push_back({free_at_, {}, landscape_(candidate)});
+    auto answered = waiting_.back().promise.get_future();
+    last_submitted = time_.seconds();
+    if (original) answer();
+    return answered;
+  }
+  int parallelism() const override { return 3; }
+  void abandon() override {
+    for (auto& job : waiting_) job.promise.set_value(fake_failure(Outcome::TimedOut, "abandoned"));
+    abandoned += waiting_.size();
+    waiting_.clear();
+  }
+  ConfirmCost confirm_cost() const override { return {fresh_ ? 0 : costs_.calibration, costs_.confirmation}; }
+  Verdict confirm(const Candidate& candidate) override {
+    time_.pass(confirm_cost().once + costs_.confirmation);
+    return landscape_(candidate);
+  }
+  std::optional<Verdict> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
+    double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().once;
+    fresh_ = true;
+    if (left < once + costs_.least * costs_.confirmation) {
+      time_.pass(std::max(0.0, left));
+      return std::nullopt;
+    }
+    time_.pass(std::min(left, once + costs_.confirmation));
+    ++confirmed;
+    return landscape_(candidate);
+  }
+
+  size_t confirmed = 0, abandoned = 0;
+  double last_submitted = 0;
+
+ private:
+  void answer() {
+    while (!waiting_.empty() && waiting_.front().at <= time_.seconds()) {
+      waiting_.front().promise.set_value(waiting_.front().verdict);
+      waiting_.pop_front();
+    }
+  }
+  struct Job {
+    double at = 0;
+    std::promise<Verdict> promise;
+    Verdict verdict;
+  };
+  FakeTime& time_;
+  Costs costs_;
+  FakeEvaluator::Landscape landscape_;
+  std::deque<Job> waiting_;
+  double free_at_ = 0;
+  bool fresh_ = false;
+};
+
+}  // namespace kernelift
