@@ -1,6 +1,7 @@
 // kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
 #include "cli/verbs.h"
 #include "core/model/kernel_key.h"
+#include "extractor/record/cuda/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
 #include "sandbox/compile/paths.h"
@@ -57,11 +58,14 @@ std::string instances_text(const RecordOutcome& outcome) {
 }
 
 /// Why nothing was captured, once the application itself did well.
-Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program) {
+Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program,
+                       bool on_gpu) {
   if (!outcome.runtime_seen)
-    return answer_is_no(program +
-                        " never used the CPU device's CUDA runtime, so there was nothing to record; build it with: "
-                        "kernelift build --device cpu -- <its build command>, and run the program that this makes");
+    return answer_is_no(program + (on_gpu ? " never used CUDA, so there was nothing to record; give it the arguments of a "
+                                            "run that uses the GPU"
+                                          : " never used the CPU device's CUDA runtime, so there was nothing to record; "
+                                            "build it with: kernelift build --device cpu -- <its build command>, and run "
+                                            "the program that this makes"));
   if (outcome.info.profile.empty())
     return answer_is_no(program +
                         " ended without launching a kernel; give it the arguments of a run that uses the GPU");
@@ -74,10 +78,35 @@ Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config,
   return answer_is_no("no kernel matches --kernel '" + config.kernel + "'; the kernels of this run are listed above");
 }
 
+/// Asks for NVIDIA's recorder where there is a driver, unless the user wants the CPU device.
+Status add_cuda(const Context& context, RecordRequest& request) {
+  bool asked = context.device.starts_with("cuda");
+  if (context.device == "cpu" || (!asked && !has_nvidia_driver())) return done();
+  if (!has_nvidia_driver())
+    return environment_error("no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
+  auto library = runtime_library_folder() / "libkernelift_record_cuda.so";
+  std::error_code code;
+  if (!std::filesystem::exists(library, code)) {
+    if (!asked) return done();
+    return environment_error("this Kernelift was built without NVIDIA's headers and cannot record on a GPU: " +
+                             library.string() + " is missing");
+  }
+  std::vector<std::filesystem::path> roots;
+  if (auto toolkit = cuda_toolkit()) roots.push_back(*toolkit);
+  auto cupti = find_cupti(roots, driver_cuda_version());
+  if (!cupti)
+    return environment_error(
+        "CUPTI is missing, which recording on an NVIDIA GPU needs: install the CUDA toolkit or `pip install "
+        "nvidia-cuda-cupti`, name the library in $KERNELIFT_CUPTI, or record the CPU device with --device cpu");
+  request.cuda_library = library;
+  request.cupti = *cupti;
+  return done();
+}
+
 Result<Exit> record(const Context& context, const Options& options) {
-  if (context.device != "auto" && context.device != "cpu")
+  if (context.device.starts_with("hip"))
     return refused("recording on " + context.device +
-                   " is not supported; applications built by kernelift build --device cpu can be recorded");
+                   " is not supported; CUDA applications can be recorded, and HIP ones built by kernelift build --device cpu");
   RecordRequest request;
   request.command = options.command;
   request.state = context.state_folder();
@@ -85,6 +114,7 @@ Result<Exit> record(const Context& context, const Options& options) {
   request.config = options.config;
   request.config.instance_bytes = options.mebibytes * kMiB;
   request.application_to_stderr = context.json;
+  KERNELIFT_TRY(add_cuda(context, request));
   KERNELIFT_ASSIGN(RecordOutcome outcome, record_application(request));
 
   if (!outcome.info.profile.empty()) context.say("\n" + hot_list(outcome.info.profile));
@@ -103,11 +133,12 @@ Result<Exit> record(const Context& context, const Options& options) {
                                               : "; what was recorded until then is kept";
     return answer_is_no(options.command[0] + " " + outcome.application.describe() + kept);
   }
-  if (outcome.folder.empty()) return nothing_captured(outcome, options.config, options.command[0]);
+  if (outcome.folder.empty()) return nothing_captured(outcome, options.config, options.command[0], !request.cupti.empty());
   Json omissions = Json::array();
   for (auto& omission : outcome.info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   if (context.json)
     context.emit({{"folder", outcome.folder.string()},
+                  {"device", outcome.info.device},
                   {"run_seconds", outcome.info.run_seconds},
                   {"recorder_seconds", outcome.info.recorder_seconds},
                   {"stored_bytes", outcome.stored_bytes},

@@ -86,7 +86,7 @@ void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id
   instances_.push_back({id, traits, ordinal, 0});
 }
 
-void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool was_captured) {
+void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as) {
   int duration = duration_class(microseconds);
   total_us_ += microseconds;
   auto found = clusters_.find(traits.geometry);
@@ -96,7 +96,8 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool
     if (!cluster.scalars.contains(scalars)) scalars = kEndlessScalars;
     cluster.total_us += microseconds;
     cluster.by_duration[duration] += microseconds;
-    if (was_captured) instances_.back().duration = duration;
+    for (auto& instance : instances_)
+      if (!captured_as.empty() && instance.id == captured_as) instance.duration = duration;
     auto own = instances_of(traits.geometry);
     bool alike =
         std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
@@ -104,7 +105,7 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, bool
   }
   Group group{traits.geometry, scalars, duration};
   // A captured launch ran right after its memory was read through: its duration is used only if there is no other.
-  if (was_captured) only_captured_[group] = microseconds;
+  if (!captured_as.empty()) only_captured_[group] = microseconds;
   else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) groups_[group].add(microseconds);
 }
 

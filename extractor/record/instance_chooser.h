@@ -33,8 +33,9 @@ class InstanceChooser {
   /// The launch last asked about was captured as `id`; called before its note(). The instance that makes room for it is
   /// dropped from the shares.
   void captured(const LaunchTraits& traits, const std::string& id);
-  /// Called once after every launch.
-  void note(const LaunchTraits& traits, double microseconds, bool was_captured);
+  /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
+  /// for a launch that was not captured.
+  void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as);
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.

@@ -15,16 +15,8 @@ uint64_t word_at(const std::byte* from) {
   return word;
 }
 
-MemoryKind kind_of(const kl_allocation& allocation) {
-  switch (allocation.kind) {
-    case KL_MEMORY_MANAGED: return MemoryKind::Managed;
-    case KL_MEMORY_HOST_MAPPED: return MemoryKind::HostMapped;
-    default: return MemoryKind::Device;
-  }
-}
-
 /// "arg 2" for a parameter that is an address, "arg 2 +16" for one inside it.
-std::string argument_name(uint32_t offset, std::span<const kl_parameter> parameters) {
+std::string argument_name(uint32_t offset, std::span<const Parameter> parameters) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     auto& parameter = parameters[i];
     if (offset < parameter.offset || offset >= parameter.offset + parameter.size) continue;
@@ -43,18 +35,18 @@ std::string memory_name(uint64_t address, uint64_t offset) {
 
 }  // namespace
 
-AllocationMap::AllocationMap(std::vector<kl_allocation> ordered) : ordered_(std::move(ordered)) {
+AllocationMap::AllocationMap(std::vector<LiveMemory> ordered) : ordered_(std::move(ordered)) {
   if (ordered_.empty()) return;
   lowest_ = ordered_.front().address;
   extent_ = ordered_.back().address + ordered_.back().size - lowest_;
 }
 
-const kl_allocation* AllocationMap::find(uint64_t value) const {
+const LiveMemory* AllocationMap::find(uint64_t value) const {
   if (ordered_.empty() || !in_range(value)) return nullptr;
   auto after = std::upper_bound(ordered_.begin(), ordered_.end(), value,
-                                [](uint64_t v, const kl_allocation& a) { return v < a.address; });
+                                [](uint64_t v, const LiveMemory& a) { return v < a.address; });
   if (after == ordered_.begin()) return nullptr;
-  const kl_allocation& candidate = *std::prev(after);
+  const LiveMemory& candidate = *std::prev(after);
   return value <= candidate.address + candidate.size ? &candidate : nullptr;
 }
 
@@ -77,36 +69,55 @@ uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& 
   return hash_bytes(rest).low;
 }
 
-std::vector<ReachedRegion> reachable(std::span<const std::byte> arguments, std::span<const kl_parameter> parameters,
-                                     std::span<const kl_variable> variables, const AllocationMap& allocations) {
+std::vector<AddressFound> find_addresses(std::span<const std::byte> bytes, uint64_t address, uint64_t base,
+                                         const AllocationMap& allocations) {
+  std::vector<AddressFound> found;
+  std::vector<bool> seen(allocations.size(), false);
+  uint64_t skip = (sizeof(uint64_t) - address % sizeof(uint64_t)) % sizeof(uint64_t);
+  for (uint64_t at = skip; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t value = word_at(bytes.data() + at);
+    if (!allocations.in_range(value)) [[likely]]
+      continue;
+    const LiveMemory* target = allocations.find(value);
+    if (!target || seen[allocations.index_of(target)]) continue;
+    seen[allocations.index_of(target)] = true;
+    found.push_back({allocations.index_of(target), address + at - base});
+  }
+  return found;
+}
+
+Result<std::vector<AddressFound>> OwnMemory::look_through(uint64_t address, uint64_t size, MemoryKind,
+                                                          const AllocationMap& allocations) {
+  return find_addresses({reinterpret_cast<const std::byte*>(address), size}, address, address, allocations);
+}
+
+Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments, std::span<const Parameter> parameters,
+                                             std::span<const ReachRoot> roots, const AllocationMap& allocations,
+                                             MemoryReader& reader, uint64_t most_bytes) {
   std::vector<ReachedRegion> reached;
   std::vector<bool> seen(allocations.size(), false);
-  auto reach = [&](uint64_t value, auto&& name) {
-    const kl_allocation* found = allocations.find(value);
-    if (!found || seen[allocations.index_of(found)]) return;
-    seen[allocations.index_of(found)] = true;
-    reached.push_back({found->address, found->size, kind_of(*found), name()});
-  };
-  auto scan = [&](uint64_t address, uint64_t size, auto&& name) {
-    uint64_t start = (address + 7) & ~uint64_t(7);
-    if (start >= address + size) return;
-    auto* words = reinterpret_cast<const std::byte*>(start);
-    uint64_t count = (address + size - start) / sizeof(uint64_t);
-    for (uint64_t i = 0; i < count; ++i) {
-      uint64_t value = word_at(words + i * sizeof(uint64_t));
-      if (allocations.in_range(value)) [[unlikely]]
-        reach(value, [&] { return name(start - address + i * sizeof(uint64_t)); });
-    }
+  uint64_t bytes = 0;
+  auto reach = [&](size_t index, auto&& name) {
+    if (seen[index]) return;
+    seen[index] = true;
+    auto& target = allocations[index];
+    bytes += target.size;
+    reached.push_back({target.address, target.size, target.kind, name()});
   };
   for (uint32_t at : pointer_offsets(arguments, allocations))
-    reach(word_at(arguments.data() + at), [&] { return argument_name(at, parameters); });
-  for (auto& variable : variables)
-    scan(reinterpret_cast<uint64_t>(variable.address), variable.size, [&](uint64_t offset) {
-      return std::string("variable ") + variable.name + (offset ? " +" + std::to_string(offset) : std::string());
-    });
-  for (size_t next = 0; next < reached.size(); ++next) {
+    reach(allocations.index_of(allocations.find(word_at(arguments.data() + at))),
+          [&] { return argument_name(at, parameters); });
+  for (auto& root : roots) {
+    KERNELIFT_ASSIGN(auto found, reader.look_through(root.address, root.size, MemoryKind::Variable, allocations));
+    for (auto& one : found)
+      reach(one.allocation, [&] {
+        return "variable " + root.name + (one.offset ? " +" + std::to_string(one.offset) : std::string());
+      });
+  }
+  for (size_t next = 0; next < reached.size() && bytes <= most_bytes; ++next) {
     uint64_t address = reached[next].address;
-    scan(address, reached[next].size, [&](uint64_t offset) { return memory_name(address, offset); });
+    KERNELIFT_ASSIGN(auto found, reader.look_through(address, reached[next].size, reached[next].kind, allocations));
+    for (auto& one : found) reach(one.allocation, [&] { return memory_name(address, one.offset); });
   }
   return reached;
 }

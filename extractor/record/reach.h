@@ -3,17 +3,25 @@
 // known here, so any eight bytes whose value lies in a live allocation count as an address: at multiples of eight in
 // memory, at every offset in the arguments (packed structs). That can only capture too much, never too little, unless
 // an application hides addresses (compressed or tagged pointers), which replay on closed memory would show.
+//
+// How memory is read is behind a seam: the CPU device's lies in the process, a GPU's comes by copies that are looked
+// through by several threads while they arrive.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/model/capture.h"
-#include "core/toolchain/record_hooks.h"
 
 namespace kernelift {
+
+struct LiveMemory {
+  uint64_t address = 0, size = 0;  ///< As the application asked for it.
+  MemoryKind kind = MemoryKind::Device;
+};
 
 struct ReachedRegion {
   uint64_t address = 0, size = 0;
@@ -21,21 +29,55 @@ struct ReachedRegion {
   std::string reached_from;  ///< "arg 2", "arg 0 +16", "variable table +8", "0x7f12…+8".
 };
 
+/// Memory that is looked through from the start: a variable of the kernel's module.
+struct ReachRoot {
+  uint64_t address = 0, size = 0;
+  std::string name;
+};
+
 /// Live allocations, ordered by address.
 class AllocationMap {
  public:
-  explicit AllocationMap(std::vector<kl_allocation> ordered);
+  AllocationMap() = default;
+  explicit AllocationMap(std::vector<LiveMemory> ordered);
   /// The allocation that holds `value` or ends at it, or nullptr. An end belongs to its own allocation, unless another
   /// one begins there.
-  const kl_allocation* find(uint64_t value) const;
+  const LiveMemory* find(uint64_t value) const;
   /// Could `value` be an address at all? One comparison, for the scan of large memory.
   bool in_range(uint64_t value) const { return value - lowest_ <= extent_; }
-  size_t index_of(const kl_allocation* allocation) const { return static_cast<size_t>(allocation - ordered_.data()); }
+  size_t index_of(const LiveMemory* allocation) const { return static_cast<size_t>(allocation - ordered_.data()); }
+  const LiveMemory& operator[](size_t index) const { return ordered_[index]; }
   size_t size() const { return ordered_.size(); }
 
  private:
-  std::vector<kl_allocation> ordered_;
+  std::vector<LiveMemory> ordered_;
   uint64_t lowest_ = 1, extent_ = 0;
+};
+
+/// An address found in memory: which allocation it points into, and where it was.
+struct AddressFound {
+  size_t allocation = 0;
+  uint64_t offset = 0;
+};
+
+/// The first place of each allocation that an address in `bytes` points into. `address` is where the bytes lie (only
+/// words at multiples of eight are looked at); offsets are counted from `base`.
+std::vector<AddressFound> find_addresses(std::span<const std::byte> bytes, uint64_t address, uint64_t base,
+                                         const AllocationMap& allocations);
+
+/// Looks through memory for addresses.
+class MemoryReader {
+ public:
+  virtual ~MemoryReader() = default;
+  virtual Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
+                                                         const AllocationMap& allocations) = 0;
+};
+
+/// Memory of this process, read where it lies.
+class OwnMemory : public MemoryReader {
+ public:
+  Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
+                                                 const AllocationMap& allocations) override;
 };
 
 /// Where in the arguments addresses are: byte offsets, aligned ones first; no two overlap.
@@ -44,8 +86,9 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
 /// Hash of the argument bytes that are no addresses: what tells two launches of one geometry apart.
 uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
-/// In the order they are reached; memory is read where it lies.
-std::vector<ReachedRegion> reachable(std::span<const std::byte> arguments, std::span<const kl_parameter> parameters,
-                                     std::span<const kl_variable> variables, const AllocationMap& allocations);
+/// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that.
+Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments, std::span<const Parameter> parameters,
+                                             std::span<const ReachRoot> roots, const AllocationMap& allocations,
+                                             MemoryReader& reader, uint64_t most_bytes = ~uint64_t(0));
 
 }  // namespace kernelift

@@ -16,6 +16,9 @@ struct RecordRequest {
   std::vector<std::string> command;    ///< The application and its arguments; never a shell.
   std::filesystem::path state;         ///< The state folder; made if need be.
   std::filesystem::path library;       ///< libkernelift_record.so
+  /// libkernelift_record_cuda.so and the CUPTI it is to open; empty: NVIDIA's GPUs are not recorded. Whichever device the
+  /// application uses answers.
+  std::filesystem::path cuda_library, cupti;
   RecordConfig config;                 ///< All but `folder`.
   bool application_to_stderr = false;  ///< The application's stdout is printed on ours stderr (for --json).
 };
@@ -29,7 +32,7 @@ struct RecordOutcome {
   std::vector<CapturedInstance> instances;  ///< Their images stay in the folder.
   uint64_t stored_bytes = 0;                ///< On disk, all instances together.
   std::vector<std::string> notes;           ///< Things the user should know, one sentence each.
-  bool runtime_seen = false;                ///< Some process used the CPU device's runtime.
+  bool runtime_seen = false;                ///< Some process used the CPU device's runtime, or NVIDIA's driver.
   bool interrupted = false;                 ///< Ctrl-C ended the run; what was recorded until then is kept.
 };
 

@@ -22,7 +22,22 @@ int old_pthread_key_create(pthread_key_t*, void (*)(void*));
 __asm__(".symver old_pthread_once, pthread_once@GLIBC_2.2.5");
 __asm__(".symver old_pthread_key_create, __pthread_key_create@GLIBC_2.2.5");
 
+int old_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+int old_pthread_detach(pthread_t);
+void* old_dlopen(const char*, int);
+void* old_dlsym(void*, const char*);
+char* old_dlerror();
+int old_dladdr(const void*, Dl_info*);
+__asm__(".symver old_pthread_create, pthread_create@GLIBC_2.2.5");
+__asm__(".symver old_pthread_detach, pthread_detach@GLIBC_2.2.5");
+__asm__(".symver old_dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver old_dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver old_dlerror, dlerror@GLIBC_2.2.5");
+__asm__(".symver old_dladdr, dladdr@GLIBC_2.2.5");
+int __lxstat(int version, const char* path, struct stat* into);
+
 int stat(const char* path, struct stat* into) noexcept { return __xstat(kStatVersion, path, into); }
+int lstat(const char* path, struct stat* into) noexcept { return __lxstat(kStatVersion, path, into); }
 int fstat(int fd, struct stat* into) noexcept { return __fxstat(kStatVersion, fd, into); }
 int stat64(const char* path, struct stat64* into) noexcept {
   return __xstat(kStatVersion, path, reinterpret_cast<struct stat*>(into));
@@ -35,6 +50,16 @@ int pthread_once(pthread_once_t* control, void (*routine)()) { return old_pthrea
 int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
   return old_pthread_key_create(key, destructor);
 }
+
+// glibc 2.34 moved these into libc itself, under a new version; the old one is there too.
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument) noexcept {
+  return old_pthread_create(thread, attributes, routine, argument);
+}
+int pthread_detach(pthread_t thread) noexcept { return old_pthread_detach(thread); }
+void* dlopen(const char* file, int mode) noexcept { return old_dlopen(file, mode); }
+void* dlsym(void* library, const char* name) noexcept { return old_dlsym(library, name); }
+char* dlerror() noexcept { return old_dlerror(); }
+int dladdr(const void* address, Dl_info* into) noexcept { return old_dladdr(address, into); }
 
 char __libc_single_threaded = 0;  ///< "Several threads may run": always true enough.
 

@@ -16,7 +16,7 @@ struct Feed {
     bool wanted = chooser.wants(traits);
     std::string id = std::to_string(count++);
     if (wanted) chooser.captured(traits, id), captures.push_back(id);
-    chooser.note(traits, microseconds, wanted);
+    chooser.note(traits, microseconds, wanted ? id : "");
   }
   InstanceChooser chooser;
   int count = 0;

@@ -14,14 +14,16 @@ using ::testing::HasSubstr;
 class ReachTest : public ::testing::Test {
  protected:
   AllocationMap live() {
-    std::vector<kl_allocation> list(runtime_.live.size());
-    fake::Runtime::list(list.data(), list.size());
+    std::vector<LiveMemory> list;
+    for (auto& [address, size] : runtime_.live) list.push_back({address, size, MemoryKind::Device});
     return AllocationMap(std::move(list));
   }
-  std::vector<ReachedRegion> reach(const std::vector<unsigned char>& arguments, std::vector<kl_parameter> parameters) {
-    return reachable(std::as_bytes(std::span(arguments)), parameters, runtime_.variables, live());
+  std::vector<ReachedRegion> reach(const std::vector<unsigned char>& arguments, std::vector<Parameter> parameters) {
+    OwnMemory memory;
+    return *reachable(std::as_bytes(std::span(arguments)), parameters, roots_, live(), memory);
   }
   fake::Runtime runtime_;
+  std::vector<ReachRoot> roots_;
 };
 
 TEST_F(ReachTest, FindsWholeAllocationsBehindInteriorAndEndPointers) {
@@ -70,16 +72,43 @@ TEST_F(ReachTest, StartsFromModuleVariablesToo) {
   auto* table = runtime_.allocate<int>(10);
   static int* holder[2];
   holder[1] = table;
-  runtime_.variables = {{"_ZL5table", holder, sizeof holder, 0}};
+  roots_ = {{reinterpret_cast<uint64_t>(holder), sizeof holder, "_ZL5table"}};
   auto found = reach({}, {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].reached_from, "variable _ZL5table +8");
 }
 
+TEST_F(ReachTest, StopsWalkingOnceItIsTooMuch) {
+  auto** first = runtime_.allocate<void*>(1000);
+  auto** second = runtime_.allocate<void*>(1000);
+  first[0] = second, second[0] = runtime_.allocate<int>(1000);
+  OwnMemory memory;
+  auto bytes = fake::pack(first);
+  std::vector<Parameter> parameters = {{0, 8}};
+  auto found = reachable(std::as_bytes(std::span(bytes)), parameters, {}, live(), memory, 10'000);
+  EXPECT_EQ(found->size(), 2u);
+}
+
+TEST_F(ReachTest, SlicesOfOneMemoryFindTheSameAddressesAsTheWhole) {
+  auto** table = runtime_.allocate<void*>(64);
+  for (int i = 0; i < 64; i += 7) table[i] = runtime_.allocate<int>(4);
+  auto map = live();
+  auto bytes = std::as_bytes(std::span(table, 64));
+  auto base = reinterpret_cast<uint64_t>(table);
+  auto whole = find_addresses(bytes, base, base, map);
+  std::vector<AddressFound> pieces;
+  for (size_t at = 0; at < bytes.size(); at += 128)
+    for (auto& found : find_addresses(bytes.subspan(at, 128), base + at, base, map)) pieces.push_back(found);
+  ASSERT_EQ(whole.size(), 10u);
+  ASSERT_EQ(pieces.size(), whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(pieces[i].offset, whole[i].offset);
+}
+
 TEST_F(ReachTest, KernelWithoutMemoryReachesNothing) {
   runtime_.allocate<int>(10);
   EXPECT_TRUE(reach(fake::pack(1, 2.5), {{0, 4}, {8, 8}}).empty());
-  EXPECT_TRUE(reachable({}, {}, {}, AllocationMap({})).empty());
+  OwnMemory memory;
+  EXPECT_TRUE(reachable({}, {}, {}, AllocationMap(), memory)->empty());
 }
 
 TEST_F(ReachTest, ScalarHashIgnoresWhereMemoryIsButNotWhetherThereIsAny) {

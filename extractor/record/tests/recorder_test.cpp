@@ -1,5 +1,5 @@
 // The recorder in this very process: trouble it must take quietly, and what a launch costs that it does not capture.
-#include "extractor/record/recorder.h"
+#include "extractor/record/cpu/recorder.h"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>

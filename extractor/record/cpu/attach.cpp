@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <mutex>
 
-#include "extractor/record/recorder.h"
+#include "extractor/record/cpu/recorder.h"
 
 namespace kernelift {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "core/model/capture.h"
 #include "core/toolchain/record_hooks.h"
+#include "extractor/record/archive.h"
 #include "extractor/record/config.h"
 #include "extractor/record/instance_chooser.h"
 #include "extractor/record/profile.h"
@@ -39,25 +40,20 @@ class Recorder {
   };
 
   Kernel& kernel_of(const kl_record_launch& launch);
-  bool open_archive();
   AllocationMap allocations() const;
   bool capture_before(Kernel& kernel, const kl_record_launch& launch, const AllocationMap& allocations);
   bool capture_after(double seconds);
   void write_manifest(bool complete);
   void stop(const std::string& why);
-  void omit(std::string what, std::string why);
 
   RecordConfig config_;
   const kl_runtime_view& view_;
   std::optional<std::regex> pattern_;
-  std::string folder_;
-  std::unique_ptr<CaptureWriter> writer_;
-  bool stopped_ = false;  ///< No more images and no files; launches are still counted.
+  Archive archive_;  ///< When it has stopped, launches are still counted.
   std::unordered_map<const kl_kernel*, std::unique_ptr<Kernel>> kernels_;
   const kl_kernel* last_ = nullptr;
   Kernel* last_kernel_ = nullptr;
   std::optional<CapturedInstance> pending_;
-  std::vector<Omission> omissions_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now(), written_ = started_;
   uint64_t launches_ = 0;
   double own_seconds_ = 0;  ///< Spent on images and files: not the application's time.

@@ -1,0 +1,66 @@
+// What a recorder writes and the manners it keeps inside somebody else's process: one capture folder per process, made
+// when the first thing is to be written; trouble is noted in the manifest and switches writing off. Shared by the CPU
+// device's recorder and NVIDIA's, which differ in how they come by launches and memory. Not thread-safe: callers
+// serialise, but for store_chunk of the writer.
+#pragma once
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/capture.h"
+#include "extractor/record/reach.h"
+
+namespace kernelift {
+
+/// A write past RLIMIT_FSIZE must come back as an error here, not as a signal that ends the application. (On Linux
+/// sigprocmask is the calling thread's own mask; pthread_sigmask would ask for a newer glibc.)
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal();
+  ~NoFileSizeSignal();
+
+ private:
+  sigset_t signals_, before_;
+  bool blocked_ = false;
+};
+
+/// Adds the time it lives to a sum.
+class OwnTime {
+ public:
+  explicit OwnTime(double& sum) : sum_(sum) {}
+  ~OwnTime() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+
+ private:
+  double& sum_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+class Archive {
+ public:
+  /// Makes `parent`/process-<pid> (with a number behind it if that holds a capture already, as after an exec). An empty
+  /// folder says: this process used the runtime. One without a manifest in it: and never launched a kernel.
+  explicit Archive(const std::string& parent);
+  /// Makes the files if they are not there yet; false if that cannot be done, or writing was switched off.
+  bool open();
+  CaptureWriter& writer() { return *writer_; }  ///< EXPECTS: open() was true.
+  /// No more images and no files from here on.
+  void stop(const std::string& after, const std::string& why);
+  bool stopped() const { return stopped_; }
+  /// Notes something seen and not captured; repeated and too many notes are dropped.
+  void omit(std::string what, std::string why);
+  /// False, with a note, if `regions` and `more_bytes` are more than an instance may take or the disk has no room.
+  bool has_room(const std::string& what, const std::vector<ReachedRegion>& regions, uint64_t more_bytes,
+                uint64_t most_bytes);
+  /// `info` holds device, profile, shares and superseded; the rest is filled in here. Switches itself off on an error.
+  void write_manifest(CaptureInfo info, double own_seconds, bool complete);
+
+ private:
+  std::string folder_;
+  std::unique_ptr<CaptureWriter> writer_;
+  bool stopped_ = false;
+  std::vector<Omission> omissions_;
+};
+
+}  // namespace kernelift

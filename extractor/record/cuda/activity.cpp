@@ -1,0 +1,62 @@
+// See activity.h. The record is read as the version of our headers says; the fields used have kept their places since
+// CUPTI 11.2, newer ones only appended.
+#include "extractor/record/cuda/activity.h"
+
+#include <cstdlib>
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kBufferBytes = 2 << 20;  ///< Some ten thousand launches.
+constexpr uint32_t kFlushMilliseconds = 500;
+
+const Cupti* cupti_table = nullptr;
+KernelRunSink run_sink = nullptr;
+
+void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
+  *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes));
+  *size = *buffer ? kBufferBytes : 0;
+  *most_records = 0;
+}
+
+void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+  CUpti_Activity* record = nullptr;
+  while (buffer && cupti_table->cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
+    if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
+    auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+    KernelRun run;
+    run.name = kernel.name;
+    run.geometry.grid = {uint32_t(kernel.gridX), uint32_t(kernel.gridY), uint32_t(kernel.gridZ)};
+    run.geometry.block = {uint32_t(kernel.blockX), uint32_t(kernel.blockY), uint32_t(kernel.blockZ)};
+    run.geometry.shared_bytes = uint32_t(kernel.dynamicSharedMemory);
+    run.geometry.cooperative = kernel.launchType != CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+    run.microseconds = kernel.end > kernel.start ? double(kernel.end - kernel.start) * 1e-3 : 0;
+    run.correlation = kernel.correlationId;
+    run.device = kernel.deviceId;
+    run.in_graph = kernel.graphNodeId != 0;
+    if (run.name) run_sink(run);
+  }
+  std::free(buffer);
+  run_sink(KernelRun{});
+}
+
+}  // namespace
+
+Status start_activity(const Cupti& cupti, KernelRunSink sink) {
+  cupti_table = &cupti;
+  run_sink = sink;
+  CUptiResult result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+  if (result == CUPTI_SUCCESS) result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not trace kernels: " + cupti.text(result));
+  cupti.cuptiActivityFlushPeriod(kFlushMilliseconds);
+  return done();
+}
+
+void flush_activity(const Cupti& cupti) { cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+
+void stop_activity(const Cupti& cupti) {
+  flush_activity(cupti);
+  cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+}  // namespace kernelift

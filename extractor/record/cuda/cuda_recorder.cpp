@@ -1,0 +1,459 @@
+// See cuda_recorder.h. The path of a launch that nobody wants: one look-up in the thread's own table and two additions at
+// the gate. Of one that is wanted: its arguments are read to tell it from others; few get as far as images.
+#include "extractor/record/cuda/cuda_recorder.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+
+#include "core/model/kernel_key.h"
+#include "extractor/record/cuda/own_thread.h"
+
+namespace kernelift {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
+constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
+constexpr auto kManifestEvery = std::chrono::seconds(5);
+constexpr size_t kMostAwaited = 1 << 18;
+constexpr int kMostAbandonedInARow = 3;
+constexpr size_t kMostThreads = 12;
+
+/// Marks in CUPTI's word per call, that ties a call's end to its begin.
+constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475;
+
+/// What a driver call means to us, by CUPTI's number.
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kWrite, kMemory, kCaptureBegin, kCaptureEnd };
+constexpr size_t kMostCalls = 2048;
+std::array<uint8_t, kMostCalls> parts{};
+
+Part part_of(CUpti_CallbackId cbid, std::string_view name) {
+  auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
+  if (is_launch(cbid)) return kLaunch;
+  if (is_graph_launch(cbid)) return kGraphLaunch;
+  if (begins("cuStreamBeginCapture")) return kCaptureBegin;
+  if (begins("cuStreamEndCapture")) return kCaptureEnd;
+  if (is_memory_call(cbid)) return kMemory;
+  // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
+  bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
+  if ((begins("cuMemcpy") && !to_host) || begins("cuMemset")) return kWrite;
+  return kNone;
+}
+
+size_t spare_threads() {
+  size_t cores = std::thread::hardware_concurrency();
+  return std::clamp<size_t>(cores > 2 ? cores - 2 : 1, 1, kMostThreads);
+}
+
+CudaRecorder* the_recorder = nullptr;
+
+}  // namespace
+
+CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
+    : config_(std::move(config)), driver_(driver), stillness_(driver), crew_(spare_threads()), pattern_(config_),
+      kernels_(config_, pattern_, driver, modules_), snapshots_(driver, allocations_, modules_, crew_),
+      archive_(config_.folder) {
+  if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
+}
+
+void CudaRecorder::refuse(const std::string& why) {
+  std::lock_guard lock(turn_);
+  archive_.omit("this process", why);
+  write_manifest(true);
+}
+
+Status CudaRecorder::start(const std::string& cupti_path) {
+  KERNELIFT_ASSIGN(cupti_, Cupti::open(cupti_path));
+  the_recorder = this;
+  CUptiResult result = cupti_.cuptiSubscribe(
+      &subscriber_,
+      [](void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
+        if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+          the_recorder->driver_call(cbid, *static_cast<const CUpti_CallbackData*>(data));
+        else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+          the_recorder->resource_event(cbid, *static_cast<const CUpti_ResourceData*>(data));
+      },
+      nullptr);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    return refused("the application, or another tool, uses CUPTI already, and there can be one only");
+  if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
+  if (!enable_callbacks()) return environment_error("CUPTI does not report the driver's calls");
+  off_ = false;
+  if (config_.profile_only) {
+    std::lock_guard lock(turn_);
+    KERNELIFT_TRY(start_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
+    activity_on_ = true;
+  }
+  return done();
+}
+
+bool CudaRecorder::enable_callbacks() {
+  bool good = true;
+  auto enable = [&](CUpti_CallbackDomain domain, uint32_t cbid) {
+    return cupti_.cuptiEnableCallback(1, subscriber_, domain, cbid) == CUPTI_SUCCESS;
+  };
+  if (config_.profile_only) return true;  // Activity records say it all.
+  for (uint32_t cbid = 1; cbid < kMostCalls; ++cbid) {
+    const char* name = nullptr;
+    if (cupti_.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || !name) continue;
+    Part part = part_of(cbid, name);
+    if (part == kNone) continue;
+    parts[cbid] = part;
+    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, cbid) && part == kLaunch) good = false;
+  }
+  for (uint32_t cbid : {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
+                        CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
+                        CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING})
+    good &= enable(CUPTI_CB_DOMAIN_RESOURCE, cbid);
+  return good;
+}
+
+void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceData& event) {
+  if (off_) return;
+  try {
+    switch (cbid) {
+      case CUPTI_CBID_RESOURCE_STREAM_CREATED:
+        if (!our_own_call()) stillness_.stream_created(event.context, event.resourceHandle.stream);
+        break;
+      case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+        stillness_.stream_gone(event.context, event.resourceHandle.stream);
+        break;
+      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        gate_.enter();  // Not under an image that is being taken.
+        stillness_.context_gone(event.context);
+        snapshots_.context_gone(event.context);
+        allocations_.clear();
+        gate_.leave();
+        break;
+      case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING: {
+        auto& module = *static_cast<const CUpti_ModuleResourceData*>(event.resourceDescriptor);
+        if (cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) modules_.unloaded(module.moduleId);
+        else if (module.pCubin)
+          modules_.loaded(module.moduleId, {reinterpret_cast<const std::byte*>(module.pCubin), module.cubinSize});
+        break;
+      }
+      default: break;
+    }
+  } catch (...) {
+    off_ = true;
+  }
+}
+
+void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  if (cbid >= kMostCalls || our_own_call()) return;
+  bool before = call.callbackSite == CUPTI_API_ENTER;
+  try {
+    if (before) {
+      *call.correlationData = 0;
+      if (off_) return;
+      gate_.enter();
+      *call.correlationData = kInside;
+      if (parts[cbid] == kLaunch) launch_enter(cbid, call);
+      else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, true, false, allocations_);
+      return;
+    }
+    if (*call.correlationData == kCapturing) return launch_exit(call);
+    if (*call.correlationData != kInside) return;
+    bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
+    switch (parts[cbid]) {
+      case kMemory: note_memory_call(cbid, call.functionParams, false, succeeded, allocations_); break;
+      // All these begin with the stream.
+      case kCaptureBegin: if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams)); break;
+      case kCaptureEnd: stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams)); break;
+      default: break;
+    }
+    gate_.leave();
+  } catch (...) {
+    if (!before) gate_.leave();
+    off_ = true;
+  }
+}
+
+void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  bool capturing = stillness_.capturing();
+  CudaKernel* found;
+  {
+    OwnCall ours;
+    found = kernels_.find(launched_function(cbid, call.functionParams), call.symbolName, capturing);
+  }
+  if (!found) return;
+  CudaKernel& kernel = *found;
+  uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
+  if (!kernel.wanted || capturing || images_off_) return;
+  CudaLaunch launch = decode_launch(cbid, call.functionParams);
+  std::string what = "launch " + std::to_string(index) + " of " + kernel.key;
+  if (launch.refusal.empty()) launch.refusal = kernel.refusal;
+  auto arguments = pack_arguments(launch, kernel.layout);
+  if (!arguments.ok()) {
+    std::lock_guard lock(turn_);
+    archive_.omit(kernel.key, arguments.error().message);
+    return;
+  }
+  uint64_t version = 0;
+  auto live = allocations_.map(modules_.variables(&version), version);
+  LaunchTraits traits{launch.geometry, scalar_hash(*arguments, *live)};
+  bool chosen = false;
+  {
+    std::lock_guard lock(turn_);
+    if (!activity_on_) {
+      activity_on_ = true;
+      if (auto status = start_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }); !status.ok())
+        archive_.omit("durations", status.error().message);
+    }
+    if (awaited_.size() >= kMostAwaited) awaited_.clear();
+    chosen = kernel.chooser->wants(traits) && !archive_.stopped();
+    awaited_[call.correlationId] = {&kernel, traits, "", chosen, -1};
+  }
+  if (!chosen) return;
+  if (take_before(cbid, call, kernel, launch, std::move(*arguments), traits, index)) *call.correlationData = kCapturing;
+  else settle(call.correlationId, nullptr, "");
+}
+
+bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel,
+                               const CudaLaunch& launch, std::vector<std::byte> arguments, const LaunchTraits& traits,
+                               uint64_t index) {
+  OwnCall ours;
+  OwnTime timer(own_seconds_);
+  NoFileSizeSignal guard;
+  std::string what = "launch " + std::to_string(index) + " of " + kernel.key;
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  if (!gate_.close(deadline)) {
+    abandoned(what, "other threads' calls to the driver did not end within 2 s");
+    return false;
+  }
+  auto give_up = [&] {
+    pending_.reset();
+    gate_.open();
+    gate_.enter();
+    return false;
+  };
+  if (stillness_.capturing()) return give_up();
+  if (!stillness_.wait(call.context, deadline)) {
+    abandoned(what, "the device was not idle within 2 s (a stream may be waiting for the application)");
+    return give_up();
+  }
+  Snapshots::Request request{call.context, kernel, {}, what, config_.instance_bytes};
+  CapturedInstance& instance = request.instance;
+  std::string identity = kernel.key + "\n" + (kernel.code.image ? kernel.code.image->hash.hex() : "");
+  char id[64];
+  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(identity).hex().c_str(), static_cast<unsigned long long>(index));
+  instance.id = id;
+  instance.kernel = kernel.key, instance.mangled = kernel.mangled;
+  instance.launch_index = index, instance.geometry = launch.geometry;
+  instance.arguments = std::move(arguments), instance.parameters = kernel.layout;
+  instance.settings = decode_settings(cbid, launch);
+  Result<Snapshots::Taken> taken = environment_error("out of memory");
+  try {
+    taken = snapshots_.before(std::move(request), archive_, turn_);
+  } catch (const std::exception&) {
+  }
+  if (!taken.ok()) {
+    bool trouble = taken.error().exit != Exit::Refused;
+    std::lock_guard lock(turn_);
+    if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
+    images_off_ = images_off_ || (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow);
+    return give_up();
+  }
+  if (!taken->notes.empty()) {
+    std::lock_guard lock(turn_);
+    for (auto& note : taken->notes) archive_.omit(kernel.key, note);
+  }
+  pending_ = Pending{std::move(taken->instance), call.correlationId, call.context};
+  return true;
+}
+
+void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
+  take_after(*static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS);
+  pending_.reset();
+  gate_.open();
+}
+
+void CudaRecorder::take_after(bool launched) {
+  OwnCall ours;
+  OwnTime timer(own_seconds_);
+  NoFileSizeSignal guard;
+  CapturedInstance& instance = pending_->instance;
+  std::string what = "launch " + std::to_string(instance.launch_index) + " of " + instance.kernel;
+  uint32_t correlation = pending_->correlation;
+  CudaKernel* kernel = nullptr;
+  LaunchTraits traits;
+  double known_us = 0;
+  {
+    std::lock_guard lock(turn_);
+    if (auto awaited = awaited_.find(correlation); awaited != awaited_.end())
+      kernel = awaited->second.kernel, traits = awaited->second.traits, known_us = kernel->longest_us;
+  }
+  if (!launched || !kernel) return settle(correlation, nullptr, "");
+  auto patience = std::max<std::chrono::nanoseconds>(
+      kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
+  if (!stillness_.wait(pending_->context, std::chrono::steady_clock::now() + patience)) {
+    abandoned(what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
+    return settle(correlation, nullptr, "");
+  }
+  Status status = environment_error("out of memory");
+  try {
+    status = snapshots_.after(pending_->context, instance);
+    if (status.ok()) status = archive_.writer().finish_instance(instance);
+  } catch (const std::exception&) {
+  }
+  if (!status.ok()) {
+    {
+      std::lock_guard lock(turn_);
+      archive_.stop("everything from " + what, status.error().message);
+      images_off_ = true;
+    }
+    return settle(correlation, nullptr, "");
+  }
+  abandoned_in_a_row_ = 0;
+  settle(correlation, &traits, instance.id);
+  std::lock_guard lock(turn_);
+  write_manifest(false);
+}
+
+void CudaRecorder::abandoned(const std::string& what, const std::string& why) {
+  std::lock_guard lock(turn_);
+  archive_.omit(what, why);
+  if (++abandoned_in_a_row_ < kMostAbandonedInARow) return;
+  archive_.omit("everything from " + what, "so it was " + std::to_string(abandoned_in_a_row_) +
+                                               " times in a row; no more images are taken");
+  images_off_ = true;
+}
+
+void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as) {
+  std::lock_guard lock(turn_);
+  auto found = awaited_.find(correlation);
+  if (found == awaited_.end()) return;
+  Awaited& awaited = found->second;
+  if (traits) awaited.kernel->chooser->captured(*traits, captured_as);
+  awaited.being_captured = false;
+  awaited.captured_as = captured_as;
+  if (awaited.microseconds < 0) return;
+  awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, captured_as);
+  awaited_.erase(found);
+}
+
+void CudaRecorder::kernel_ran(const KernelRun& run) {
+  if (off_) return;
+  try {
+    std::lock_guard lock(turn_);
+    if (!run.name) {
+      if (std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
+      return;
+    }
+    NamedProfile*& profile = by_pointer_[run.name];
+    if (!profile || profile->mangled != run.name) {
+      auto& slot = by_name_[run.name];
+      if (!slot) {
+        slot = std::make_unique<NamedProfile>();
+        slot->mangled = run.name, slot->key = canonical_key(run.name);
+        slot->wanted = pattern_.wants(slot->key, slot->mangled);
+      }
+      profile = slot.get();
+    }
+    profile->profile.add(run.geometry, run.microseconds);
+    if (device_.empty()) device_ = device_text(int(run.device));
+    if (!profile->wanted) return;
+    if (run.in_graph)
+      archive_.omit(profile->key + " in CUDA graphs", "a graph's kernels are timed, but their images are not taken");
+    auto found = awaited_.find(run.correlation);
+    if (found == awaited_.end()) return;
+    Awaited& awaited = found->second;
+    if (awaited.captured_as.empty() && !awaited.being_captured)
+      awaited.kernel->longest_us = std::max(awaited.kernel->longest_us, run.microseconds);
+    if (awaited.being_captured) {
+      awaited.microseconds = run.microseconds;
+      return;
+    }
+    awaited.kernel->chooser->note(awaited.traits, run.microseconds, awaited.captured_as);
+    awaited_.erase(found);
+  } catch (...) {
+    off_ = true;
+  }
+}
+
+std::string CudaRecorder::device_text(int ordinal) const {
+  CUdevice device = 0;
+  if (driver_.cuDeviceGet(&device, ordinal) != CUDA_SUCCESS) return "cuda";
+  char name[256] = "";
+  int major = 0, minor = 0, version = 0;
+  driver_.cuDeviceGetName(name, sizeof name, device);
+  driver_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  driver_.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  driver_.cuDriverGetVersion(&version);
+  std::string text = "cuda " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  // libcuda.so.1 is a link to a file that is named after the driver's own version.
+  Dl_info info{};
+  std::error_code code;
+  if (dladdr(reinterpret_cast<void*>(driver_.cuInit), &info) && info.dli_fname) {
+    std::string file = std::filesystem::canonical(info.dli_fname, code).filename().string();
+    constexpr std::string_view kStem = "libcuda.so.";
+    if (!code && file.starts_with(kStem) && file.size() > kStem.size() + 1) text = file.substr(kStem.size());
+  }
+  return "cuda:" + std::string(name) + ":sm_" + std::to_string(major * 10 + minor) + ":" + text;
+}
+
+/// EXPECTS: turn_ is held.
+void CudaRecorder::write_manifest(bool complete) {
+  written_ = std::chrono::steady_clock::now();
+  NoFileSizeSignal guard;
+  CaptureInfo info;
+  if (device_.empty()) device_ = device_text(0);
+  info.device = device_;
+  std::vector<KernelProfile> profiles;
+  for (auto& [_, named] : by_name_) {
+    KernelProfile profile = named->profile.summary();
+    profile.key = named->key, profile.mangled = named->mangled;
+    profiles.push_back(std::move(profile));
+  }
+  for (CudaKernel* kernel : kernels_.all()) {
+    if (!by_name_.contains(kernel->mangled)) {  // Launched but not timed: nothing matched, so nothing was measured.
+      KernelProfile profile;
+      profile.key = kernel->key, profile.mangled = kernel->mangled, profile.count = kernel->launches;
+      profiles.push_back(std::move(profile));
+    }
+    if (!kernel->chooser) continue;
+    info.shares.merge(kernel->chooser->shares());
+    auto& gone = kernel->chooser->superseded();
+    info.superseded.insert(info.superseded.end(), gone.begin(), gone.end());
+  }
+  info.profile = merge_profiles(std::move(profiles));
+  if (info.profile.empty() && complete && info.shares.empty() && by_name_.empty() && off_ == false) return;
+  archive_.write_manifest(std::move(info), own_seconds_, complete);
+}
+
+void CudaRecorder::finish() {
+  if (off_) return;
+  OwnCall ours;
+  try {
+    if (activity_on_) flush_activity(cupti_);
+    std::lock_guard lock(turn_);
+    write_manifest(true);
+  } catch (...) {
+  }
+  off_ = true;
+}
+
+void CudaRecorder::let_go(const std::string& why) {
+  if (off_) return;
+  OwnCall ours;
+  gate_.enter();  // After an image that is being taken.
+  try {
+    if (activity_on_) stop_activity(cupti_);
+    off_ = true;
+    cupti_.cuptiUnsubscribe(subscriber_);
+    std::lock_guard lock(turn_);
+    archive_.omit("everything from here on", why);
+    write_manifest(true);
+  } catch (...) {
+    off_ = true;
+  }
+  gate_.leave();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,102 @@
+// The recorder of NVIDIA GPUs, inside the user's process: CUPTI calls it before and after every launch, memory call and
+// module load. It profiles by activity records, takes images of a few launches, and keeps out of the way: whatever goes
+// wrong is noted in the capture, recording stops, and the application goes on. Nothing here prints, exits or lets an
+// exception out; no lock of ours is held while the driver is asked for something, but for the gate.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "extractor/record/archive.h"
+#include "extractor/record/cuda/activity.h"
+#include "extractor/record/cuda/cupti.h"
+#include "extractor/record/cuda/memory/stillness.h"
+#include "extractor/record/cuda/snapshot.h"
+
+namespace kernelift {
+
+class CudaRecorder {
+ public:
+  /// `driver` outlives it. Never destroyed once started.
+  CudaRecorder(RecordConfig config, const CudaDriver& driver);
+  /// From within cuInit. On an Error nothing is recorded, and the capture folder says why.
+  Status start(const std::string& cupti_path);
+  /// Says in the capture folder why this process is not recorded.
+  void refuse(const std::string& why);
+  /// At the process's regular end.
+  void finish();
+  /// The application wants CUPTI for itself: off, at once and for good.
+  void let_go(const std::string& why);
+  /// In a forked child: the parent's files are left to the parent, and CUDA does not survive a fork.
+  void forked() { off_ = true; }
+  const Cupti& cupti() const { return cupti_; }
+
+  /// CUPTI's entries.
+  void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
+  void resource_event(CUpti_CallbackId cbid, const CUpti_ResourceData& event);
+  void kernel_ran(const KernelRun& run);
+
+ private:
+  /// A launch whose duration will come, if its kernel is wanted.
+  struct Awaited {
+    CudaKernel* kernel = nullptr;
+    LaunchTraits traits;
+    std::string captured_as;
+    bool being_captured = false;  ///< What becomes of it is not known yet.
+    double microseconds = -1;     ///< Came before that was known.
+  };
+  /// All runs of kernels of one name.
+  struct NamedProfile {
+    std::string mangled, key;
+    bool wanted = false;
+    LaunchProfile profile;
+  };
+  struct Pending {
+    CapturedInstance instance;
+    uint32_t correlation = 0;
+    CUcontext context = nullptr;
+  };
+
+  bool enable_callbacks();
+  void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
+  void launch_exit(const CUpti_CallbackData& call);
+  bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
+                   std::vector<std::byte> arguments, const LaunchTraits& traits, uint64_t index);
+  void take_after(bool launched);
+  void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
+  void want(CudaKernel& kernel);
+  void abandoned(const std::string& what, const std::string& why);
+  void write_manifest(bool complete);
+  std::string device_text(int ordinal) const;
+
+  RecordConfig config_;
+  const CudaDriver& driver_;
+  Cupti cupti_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::atomic<bool> off_{true};
+
+  Gate gate_;
+  Allocations allocations_;
+  Modules modules_;
+  Stillness stillness_;
+  Crew crew_;
+  KernelPattern pattern_;
+  KernelTable kernels_;
+  Snapshots snapshots_;
+  std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
+  int abandoned_in_a_row_ = 0;
+  std::atomic<bool> images_off_{false};
+
+  std::mutex turn_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
+  Archive archive_;
+  bool activity_on_ = false, in_manifest_ = false;
+  std::unordered_map<uint32_t, Awaited> awaited_;
+  std::unordered_map<const char*, NamedProfile*> by_pointer_;
+  std::unordered_map<std::string, std::unique_ptr<NamedProfile>> by_name_;
+  std::string device_;
+  std::chrono::steady_clock::time_point written_{};
+  double own_seconds_ = 0;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,28 @@
+// CUPTI, opened at run time: the recorder is built with its headers and runs with whatever version the machine has. The
+// application's own copy is used when it has one loaded (Python packages bring theirs): two copies in one process would
+// be two profilers.
+#pragma once
+#include <cupti.h>
+
+#include <string>
+
+#include "core/base/result.h"
+
+#define KL_CUPTI_FUNCTIONS(X)                                                                        \
+  X(cuptiSubscribe) X(cuptiUnsubscribe) X(cuptiEnableCallback) X(cuptiGetCallbackName)               \
+  X(cuptiGetResultString) X(cuptiGetVersion) X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) \
+  X(cuptiActivityDisable) X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord) X(cuptiActivityFlushPeriod)
+
+namespace kernelift {
+
+struct Cupti {
+#define KL_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
+  KL_CUPTI_FUNCTIONS(KL_CUPTI_MEMBER)
+#undef KL_CUPTI_MEMBER
+
+  /// `path` is the library that the verb found.
+  static Result<Cupti> open(const std::string& path);
+  std::string text(CUptiResult result) const;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,68 @@
+// The kernels seen so far: by the handle that a launch names (a look-up in a small table of the thread's own, no lock),
+// and by what they are, a name and the code behind it, since handles come and go with modules and several modules may
+// hold a kernel of one name.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <regex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "extractor/record/config.h"
+#include "extractor/record/cuda/memory/modules.h"
+#include "extractor/record/instance_chooser.h"
+
+namespace kernelift {
+
+struct CudaKernel {
+  std::string key, mangled;
+  bool wanted = false;
+  std::atomic<uint64_t> launches{0};
+  // Of wanted kernels. Set once, before the kernel is handed out:
+  KernelCode code;
+  std::vector<Parameter> layout;
+  std::string refusal;  ///< Why no launch of it can be captured, or empty.
+  // Under the recorder's lock:
+  std::optional<InstanceChooser> chooser;
+  double longest_us = 0;
+};
+
+/// Which kernels are to be captured, by canonical or mangled name.
+class KernelPattern {
+ public:
+  explicit KernelPattern(const RecordConfig& config);
+  bool wants(const std::string& key, const std::string& mangled) const;
+  bool broken() const { return broken_; }
+
+ private:
+  std::optional<std::regex> pattern_;
+  bool nothing_ = false, broken_ = false;
+};
+
+class KernelTable {
+ public:
+  KernelTable(const RecordConfig& config, const KernelPattern& pattern, const CudaDriver& driver, Modules& modules)
+      : config_(config), pattern_(pattern), driver_(driver), modules_(modules) {}
+  /// `symbol` is the name CUPTI gives. Null when the kernel cannot be looked at now (`busy`: a stream is capturing, and
+  /// it is one whose code has to be asked for).
+  CudaKernel* find(CUfunction handle, const char* symbol, bool busy);
+  std::vector<CudaKernel*> all() const;
+
+ private:
+  CudaKernel* look_up(CUfunction handle, const char* symbol, bool busy);
+  std::unique_ptr<CudaKernel> make(CUfunction handle, std::string mangled, std::string key, KernelCode code);
+
+  const RecordConfig& config_;
+  const KernelPattern& pattern_;
+  const CudaDriver& driver_;
+  Modules& modules_;
+  mutable std::mutex turn_;
+  uint64_t handles_generation_ = 0;
+  std::unordered_map<CUfunction, CudaKernel*> by_handle_;
+  std::unordered_map<std::string, std::unique_ptr<CudaKernel>> by_identity_;
+};
+
+}  // namespace kernelift

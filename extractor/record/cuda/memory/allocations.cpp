@@ -1,0 +1,233 @@
+// See allocations.h. A range is taken off the list before the driver frees it and put on it after the driver gave it, so
+// that the list never holds memory that is not there.
+#include "extractor/record/cuda/memory/allocations.h"
+
+#include <cupti.h>
+
+#include <algorithm>
+
+namespace kernelift {
+
+Classified classify(const CudaDriver& driver, uint64_t address) {
+  Classified result;
+  unsigned type = 0, managed = 0;
+  CUdeviceptr start = 0;
+  size_t size = 0;
+  void* host = nullptr;
+  int ordinal = -1;
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,   CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                  CU_POINTER_ATTRIBUTE_HOST_POINTER,  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* into[] = {&type, &managed, &start, &size, &host, &ordinal};
+  if (driver.cuPointerGetAttributes(std::size(wanted), wanted, into, address) != CUDA_SUCCESS) return result;
+  if (type == CU_MEMORYTYPE_ARRAY) result.known = Classified::Kind::Array;
+  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return result;
+  if (size == 0 || start == 0 || address < start || address - start > size) return result;
+  result.known = Classified::Kind::Memory;
+  result.memory = {start, size,
+                   managed                      ? MemoryKind::Managed
+                   : type == CU_MEMORYTYPE_HOST ? MemoryKind::HostMapped
+                                                : MemoryKind::Device};
+  result.host = reinterpret_cast<uint64_t>(host);
+  result.device = ordinal;
+  return result;
+}
+
+void Allocations::added(uint64_t address, uint64_t size, MemoryKind kind) {
+  if (address == 0 || size == 0) return;
+  std::lock_guard lock(turn_);
+  live_[address] = {address, size, kind};
+  ++version_;
+}
+
+void Allocations::removed(uint64_t address) {
+  std::lock_guard lock(turn_);
+  version_ += live_.erase(address);
+}
+
+void Allocations::mapped(uint64_t address, uint64_t size) {
+  std::lock_guard lock(turn_);
+  mapped_[address] = size;
+  ++version_;
+}
+
+void Allocations::unmapped(uint64_t address, uint64_t size) {
+  std::lock_guard lock(turn_);
+  auto from = mapped_.lower_bound(address), to = mapped_.lower_bound(address + size);
+  mapped_.erase(from, to);
+  ++version_;
+}
+
+void Allocations::reserved(uint64_t address, uint64_t size) {
+  std::lock_guard lock(turn_);
+  reserved_[address] = size;
+}
+
+void Allocations::unreserved(uint64_t address) {
+  std::lock_guard lock(turn_);
+  reserved_.erase(address);
+}
+
+void Allocations::texture(uint64_t handle, bool live) {
+  std::lock_guard lock(turn_);
+  if (live) ++textures_[handle];
+  else textures_.erase(handle);
+}
+
+bool Allocations::is_texture(uint64_t handle) const {
+  std::lock_guard lock(turn_);
+  return textures_.contains(handle);
+}
+
+void Allocations::clear() {
+  std::lock_guard lock(turn_);
+  live_.clear(), mapped_.clear(), reserved_.clear(), textures_.clear();
+  ++version_;
+}
+
+std::shared_ptr<const AllocationMap> Allocations::map(const std::vector<LiveMemory>& variables,
+                                                      uint64_t variables_version) {
+  std::lock_guard lock(turn_);
+  if (made_ && made_version_ == version_ && made_variables_ == variables_version) return made_;
+  std::vector<LiveMemory> list(variables.begin(), variables.end());
+  for (auto& [_, memory] : live_) list.push_back(memory);
+  LiveMemory run;
+  uint64_t run_reservation = 0;
+  for (auto& [address, size] : mapped_) {
+    auto reservation = reserved_.upper_bound(address);
+    uint64_t inside = reservation == reserved_.begin() ? 0 : std::prev(reservation)->first;
+    if (run.size > 0 && run.address + run.size == address && inside == run_reservation) {
+      run.size += size;
+      continue;
+    }
+    if (run.size > 0) list.push_back(run);
+    run = {address, size, MemoryKind::Device}, run_reservation = inside;
+  }
+  if (run.size > 0) list.push_back(run);
+  std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.address < b.address; });
+  // A variable that is in the list as an allocation too counts once.
+  list.erase(std::unique(list.begin(), list.end(), [](auto& a, auto& b) { return a.address == b.address; }), list.end());
+  made_ = std::make_shared<const AllocationMap>(std::move(list));
+  made_version_ = version_, made_variables_ = variables_version;
+  return made_;
+}
+
+#define KL_CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
+#define KL_PARAMETERS(name) (*static_cast<const name##_params*>(parameters))
+
+namespace {
+
+enum class Effect { None, Gives, Takes };
+
+/// What the call does to the list. Twins for per-thread streams share their layout.
+Effect effect_of(uint32_t cbid) {
+  switch (cbid) {
+    case KL_CBID(cuMemAlloc_v2):
+    case KL_CBID(cuMemAllocPitch_v2):
+    case KL_CBID(cuMemAllocManaged):
+    case KL_CBID(cuMemAllocAsync):
+    case KL_CBID(cuMemAllocAsync_ptsz):
+    case KL_CBID(cuMemAllocFromPoolAsync):
+    case KL_CBID(cuMemAllocFromPoolAsync_ptsz):
+    case KL_CBID(cuMemHostAlloc):
+    case KL_CBID(cuMemHostAlloc_v2):
+    case KL_CBID(cuMemAllocHost_v2):
+    case KL_CBID(cuMemHostRegister):
+    case KL_CBID(cuMemHostRegister_v2):
+    case KL_CBID(cuMemMap):
+    case KL_CBID(cuMemAddressReserve):
+    case KL_CBID(cuTexObjectCreate):
+    case KL_CBID(cuSurfObjectCreate): return Effect::Gives;
+    case KL_CBID(cuMemFree_v2):
+    case KL_CBID(cuMemFreeAsync):
+    case KL_CBID(cuMemFreeAsync_ptsz):
+    case KL_CBID(cuMemFreeHost):
+    case KL_CBID(cuMemHostUnregister):
+    case KL_CBID(cuMemUnmap):
+    case KL_CBID(cuMemAddressFree):
+    case KL_CBID(cuTexObjectDestroy):
+    case KL_CBID(cuSurfObjectDestroy): return Effect::Takes;
+    default: return Effect::None;
+  }
+}
+
+uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+void note_given(uint32_t cbid, const void* parameters, Allocations& into) {
+  switch (cbid) {
+    case KL_CBID(cuMemAlloc_v2): {
+      auto& p = KL_PARAMETERS(cuMemAlloc_v2);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+    }
+    case KL_CBID(cuMemAllocPitch_v2): {
+      auto& p = KL_PARAMETERS(cuMemAllocPitch_v2);
+      return into.added(*p.dptr, *p.pPitch * p.Height, MemoryKind::Device);
+    }
+    case KL_CBID(cuMemAllocManaged): {
+      auto& p = KL_PARAMETERS(cuMemAllocManaged);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Managed);
+    }
+    case KL_CBID(cuMemAllocAsync):
+    case KL_CBID(cuMemAllocAsync_ptsz): {
+      auto& p = KL_PARAMETERS(cuMemAllocAsync);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+    }
+    case KL_CBID(cuMemAllocFromPoolAsync):
+    case KL_CBID(cuMemAllocFromPoolAsync_ptsz): {
+      auto& p = KL_PARAMETERS(cuMemAllocFromPoolAsync);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+    }
+    case KL_CBID(cuMemHostAlloc):
+    case KL_CBID(cuMemHostAlloc_v2): {
+      auto& p = KL_PARAMETERS(cuMemHostAlloc);
+      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped);
+    }
+    case KL_CBID(cuMemAllocHost_v2): {
+      auto& p = KL_PARAMETERS(cuMemAllocHost_v2);
+      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped);
+    }
+    case KL_CBID(cuMemHostRegister):
+    case KL_CBID(cuMemHostRegister_v2): {
+      auto& p = KL_PARAMETERS(cuMemHostRegister);
+      return into.added(number(p.p), p.bytesize, MemoryKind::HostMapped);
+    }
+    case KL_CBID(cuMemMap): {
+      auto& p = KL_PARAMETERS(cuMemMap);
+      return into.mapped(p.ptr, p.size);
+    }
+    case KL_CBID(cuMemAddressReserve): {
+      auto& p = KL_PARAMETERS(cuMemAddressReserve);
+      return into.reserved(*p.ptr, p.size);
+    }
+    case KL_CBID(cuTexObjectCreate): return into.texture(*KL_PARAMETERS(cuTexObjectCreate).pTexObject, true);
+    case KL_CBID(cuSurfObjectCreate): return into.texture(*KL_PARAMETERS(cuSurfObjectCreate).pSurfObject, true);
+    default: return;
+  }
+}
+
+void note_taken(uint32_t cbid, const void* parameters, Allocations& into) {
+  switch (cbid) {
+    case KL_CBID(cuMemFree_v2): return into.removed(KL_PARAMETERS(cuMemFree_v2).dptr);
+    case KL_CBID(cuMemFreeAsync):
+    case KL_CBID(cuMemFreeAsync_ptsz): return into.removed(KL_PARAMETERS(cuMemFreeAsync).dptr);
+    case KL_CBID(cuMemFreeHost): return into.removed(number(KL_PARAMETERS(cuMemFreeHost).p));
+    case KL_CBID(cuMemHostUnregister): return into.removed(number(KL_PARAMETERS(cuMemHostUnregister).p));
+    case KL_CBID(cuMemUnmap): return into.unmapped(KL_PARAMETERS(cuMemUnmap).ptr, KL_PARAMETERS(cuMemUnmap).size);
+    case KL_CBID(cuMemAddressFree): return into.unreserved(KL_PARAMETERS(cuMemAddressFree).ptr);
+    case KL_CBID(cuTexObjectDestroy): return into.texture(KL_PARAMETERS(cuTexObjectDestroy).texObject, false);
+    case KL_CBID(cuSurfObjectDestroy): return into.texture(KL_PARAMETERS(cuSurfObjectDestroy).surfObject, false);
+    default: return;
+  }
+}
+
+}  // namespace
+
+bool is_memory_call(uint32_t cbid) { return effect_of(cbid) != Effect::None; }
+
+void note_memory_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, Allocations& into) {
+  Effect effect = effect_of(cbid);
+  if (effect == Effect::Takes && before) note_taken(cbid, parameters, into);
+  if (effect == Effect::Gives && !before && succeeded) note_given(cbid, parameters, into);
+}
+
+}  // namespace kernelift

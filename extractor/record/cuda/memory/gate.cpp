@@ -1,0 +1,51 @@
+// See gate.h. Waits with a deadline poll: timed waits on the steady clock would ask for a newer C library.
+#include "extractor/record/cuda/memory/gate.h"
+
+#include <thread>
+
+namespace kernelift {
+
+constexpr auto kPoll = std::chrono::microseconds(20);
+
+void Gate::enter() {
+  for (;;) {
+    inside_.fetch_add(1);
+    if (!closed_.load()) [[likely]]
+      return;
+    inside_.fetch_sub(1);
+    std::unique_lock lock(turn_);
+    opened_.wait(lock, [&] { return !closed_.load(); });
+  }
+}
+
+bool Gate::close(Deadline deadline) {
+  leave();
+  for (;;) {
+    bool expected = false;
+    if (closed_.compare_exchange_strong(expected, true)) break;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      enter();
+      return false;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  while (inside_.load() > 0) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      inside_.fetch_add(1);
+      open();
+      return false;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+void Gate::open() {
+  {
+    std::lock_guard lock(turn_);
+    closed_.store(false);
+  }
+  opened_.notify_all();
+}
+
+}  // namespace kernelift

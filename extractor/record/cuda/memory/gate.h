@@ -1,0 +1,34 @@
+// Who may be inside a driver call while images are taken. Every call that launches or writes memory enters and leaves;
+// to take images a thread that is inside closes the gate: others that are inside come out (or the deadline passes),
+// others that come later wait. So nothing starts between the wait for the device and the launch, nor until the
+// after-image is taken. An open gate costs two atomic additions a call.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace kernelift {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+class Gate {
+ public:
+  /// Waits while the gate is closed by another thread.
+  void enter();
+  void leave() { inside_.fetch_sub(1, std::memory_order_release); }
+  /// EXPECTS: the caller is inside. True: it is alone, and no longer counts as inside. False: not by the deadline; it is
+  /// inside as before.
+  bool close(Deadline deadline);
+  /// By the thread that closed it; that thread is then outside.
+  void open();
+  int inside() const { return inside_.load(); }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> closed_{false};
+  std::mutex turn_;
+  std::condition_variable opened_;
+};
+
+}  // namespace kernelift

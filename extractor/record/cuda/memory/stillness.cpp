@@ -1,0 +1,92 @@
+// See stillness.h.
+#include "extractor/record/cuda/memory/stillness.h"
+
+#include <thread>
+
+#include "extractor/record/cuda/own_thread.h"
+
+namespace kernelift {
+namespace {
+
+constexpr auto kPoll = std::chrono::microseconds(20);
+
+}  // namespace
+
+void Stillness::stream_created(CUcontext context, CUstream stream) {
+  std::lock_guard lock(turn_);
+  streams_.insert({context, stream});
+}
+
+void Stillness::stream_gone(CUcontext context, CUstream stream) {
+  std::lock_guard lock(turn_);
+  streams_.erase({context, stream});
+  capturing_.erase(stream);
+  captures_ = capturing_.size();
+}
+
+void Stillness::context_gone(CUcontext context) {
+  std::lock_guard lock(turn_);
+  std::erase_if(streams_, [&](auto& one) { return one.first == context; });
+}
+
+void Stillness::capture_begun(CUstream stream) {
+  std::lock_guard lock(turn_);
+  capturing_.insert(stream);
+  captures_ = capturing_.size();
+}
+
+void Stillness::capture_ended(CUstream stream) {
+  std::lock_guard lock(turn_);
+  capturing_.erase(stream);
+  captures_ = capturing_.size();
+}
+
+bool Stillness::streams_idle(CUcontext context) {
+  std::lock_guard lock(turn_);  // A stream's destruction waits for this.
+  for (auto& [owner, stream] : streams_)
+    if (owner == context && driver_.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) return false;
+  return driver_.cuStreamQuery(CU_STREAM_LEGACY) != CUDA_ERROR_NOT_READY;
+}
+
+bool Stillness::wait(CUcontext context, Deadline deadline) {
+  while (!streams_idle(context)) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return blocking_wait(context, deadline);
+}
+
+bool Stillness::blocking_wait(CUcontext context, Deadline deadline) {
+  if (busy_.load()) return false;  // It is stuck in an earlier one.
+  {
+    std::lock_guard lock(helper_turn_);
+    busy_ = true;
+    ordered_ = context;
+    if (!helper_started_) {
+      helper_started_ = start_own_thread([this] {
+        for (;;) {
+          std::unique_lock lock(helper_turn_);
+          order_.wait(lock, [&] { return ordered_ != nullptr; });
+          CUcontext context = std::exchange(ordered_, nullptr);
+          lock.unlock();
+          succeeded_ = driver_.cuCtxSetCurrent(context) == CUDA_SUCCESS && driver_.cuCtxSynchronize() == CUDA_SUCCESS;
+          driver_.cuCtxSetCurrent(nullptr);
+          busy_ = false;
+        }
+      });
+      if (!helper_started_) {
+        busy_ = false;
+        return false;
+      }
+    }
+  }
+  order_.notify_one();
+  for (int i = 0; busy_.load(); ++i) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    if (i > 1000) std::this_thread::sleep_for(kPoll);
+    else std::this_thread::yield();
+  }
+  return succeeded_.load();
+}
+
+}  // namespace kernelift

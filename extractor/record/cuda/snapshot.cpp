@@ -1,0 +1,162 @@
+// See snapshot.h.
+#include "extractor/record/cuda/snapshot.h"
+
+#include <cstring>
+
+#include "core/model/kernel_key.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kLowestAddress = 1 << 16, kHighestAddress = uint64_t(1) << 56;
+
+uint64_t word_at(const std::vector<std::byte>& bytes, size_t at) {
+  uint64_t word;
+  std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+Snapshots::PerContext& Snapshots::per_context(CUcontext context) {
+  std::lock_guard lock(turn_);
+  auto& slot = contexts_[context];
+  if (!slot) slot = std::make_shared<PerContext>(driver_, crew_);
+  return *(current_ = slot);
+}
+
+void Snapshots::context_gone(CUcontext context) {
+  std::lock_guard lock(turn_);
+  contexts_.erase(context);
+}
+
+std::shared_ptr<const AllocationMap> Snapshots::known_memory() {
+  uint64_t version = 0;
+  auto variables = modules_.variables(&version);
+  return allocations_.map(variables, version);
+}
+
+void Snapshots::discover(const std::vector<std::byte>& arguments) {
+  auto known = known_memory();
+  for (size_t at = 0; at + sizeof(uint64_t) <= arguments.size(); at += sizeof(uint32_t)) {
+    uint64_t value = word_at(arguments, at);
+    if (value < kLowestAddress || value >= kHighestAddress || known->find(value)) continue;
+    auto answer = classify(driver_, value);
+    if (answer.known == Classified::Kind::Memory)
+      allocations_.added(answer.memory.address, answer.memory.size, answer.memory.kind);
+  }
+}
+
+std::string Snapshots::texture_among(const CapturedInstance& instance) const {
+  for (size_t i = 0; i < instance.parameters.size(); ++i) {
+    auto& parameter = instance.parameters[i];
+    for (uint32_t at = 0; at + sizeof(uint64_t) <= parameter.size; at += sizeof(uint64_t))
+      if (allocations_.is_texture(word_at(instance.arguments, parameter.offset + at)))
+        return "arg " + std::to_string(i) + (at ? " +" + std::to_string(at) : "");
+  }
+  return "";
+}
+
+void Snapshots::ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const {
+  auto attribute = [&](CUfunction_attribute which) {
+    int value = 0;
+    if (kernel.code.function) driver_.cuFuncGetAttribute(&value, which, kernel.code.function);
+    return value;
+  };
+  settings.max_dynamic_shared = uint32_t(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+  settings.registers = uint32_t(attribute(CU_FUNC_ATTRIBUTE_NUM_REGS));
+  settings.static_shared = uint32_t(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  settings.local_bytes = uint32_t(attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+  settings.binary_version = attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  settings.ptx_version = attribute(CU_FUNC_ATTRIBUTE_PTX_VERSION);
+  if (settings.carveout < 0) settings.carveout = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  if (settings.cluster_policy == 0)
+    settings.cluster_policy = attribute(CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
+  auto limit = [&](CUlimit which) {
+    size_t value = 0;
+    driver_.cuCtxGetLimit(&value, which);
+    return uint64_t(value);
+  };
+  settings.stack_limit = limit(CU_LIMIT_STACK_SIZE);
+  settings.heap_limit = limit(CU_LIMIT_MALLOC_HEAP_SIZE);
+  settings.printf_limit = limit(CU_LIMIT_PRINTF_FIFO_SIZE);
+  CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+  driver_.cuCtxGetCacheConfig(&cache);
+  settings.cache_config = int(cache);
+}
+
+Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, std::mutex& archive_turn) {
+  Taken taken{std::move(request.instance), {}};
+  CapturedInstance& instance = taken.instance;
+  const KernelCode& code = request.kernel.code;
+  if (std::string where = texture_among(instance); !where.empty())
+    return refused(where + " is a texture or surface object; the array behind it cannot be captured");
+  discover(instance.arguments);
+  auto live = known_memory();
+  std::vector<ReachRoot> roots;
+  uint64_t variable_bytes = 0;
+  for (auto& variable : code.variables) {
+    roots.push_back({variable.address, variable.size, variable.name});
+    variable_bytes += variable.size;
+  }
+  uint64_t all_bytes = variable_bytes;
+  for (size_t i = 0; i < live->size(); ++i) all_bytes += (*live)[i].size;
+
+  PerContext& here = per_context(request.context);
+  bool surely_fits = all_bytes <= request.most_bytes;
+  {
+    std::lock_guard lock(archive_turn);
+    if (!archive.open()) return environment_error("recording has been switched off");
+  }
+  here.images.begin(archive.writer(), surely_fits);
+  KERNELIFT_ASSIGN(auto regions, reachable(instance.arguments, instance.parameters, roots, *live, here.images,
+                                           request.most_bytes));
+  {
+    std::lock_guard lock(archive_turn);
+    if (!archive.has_room(request.what, regions, variable_bytes, request.most_bytes))
+      return refused("");  // Said already.
+  }
+  ask_settings(request.kernel, instance.settings);
+  for (auto& region : regions) {
+    bool own_variable = false;
+    for (auto& variable : code.variables) own_variable |= variable.address == region.address;
+    if (own_variable) continue;  // It is among the variables.
+    CapturedRegion captured;
+    captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
+    if (region.kind == MemoryKind::Variable) captured.reached_from += ", variable " + modules_.variable_at(region.address);
+    KERNELIFT_ASSIGN(captured.before, here.images.image(region.address, region.size, region.kind));
+    instance.regions.push_back(std::move(captured));
+  }
+  for (auto& variable : code.variables) {
+    CapturedVariable captured;
+    captured.name = variable.name, captured.key = canonical_key(variable.name);
+    captured.constant = variable.constant, captured.address = variable.address;
+    KERNELIFT_ASSIGN(captured.before, here.images.image(variable.address, variable.size, MemoryKind::Variable));
+    instance.variables.push_back(std::move(captured));
+  }
+  if (code.image && !code.image->bytes.empty()) {
+    auto& stored = codes_[code.image->hash.hex()];
+    if (stored.size == 0) {
+      KERNELIFT_ASSIGN(stored, archive.writer().store(code.image->bytes));
+    }
+    instance.code = stored;
+  }
+  for (auto& name : code.unplaced) taken.notes.push_back("variable " + name + " of its module: the driver does not find it by name");
+  if (!code.image) taken.notes.push_back("its module's variables: CUPTI did not show the module's image");
+  return taken;
+}
+
+Status Snapshots::after(CUcontext context, CapturedInstance& instance) {
+  PerContext& here = per_context(context);
+  here.images.changed();
+  for (auto& region : instance.regions) {
+    KERNELIFT_ASSIGN(region.after, here.images.image(region.address, region.before.size, region.kind));
+  }
+  for (auto& variable : instance.variables) {
+    KERNELIFT_ASSIGN(variable.after, here.images.image(variable.address, variable.before.size, MemoryKind::Variable));
+  }
+  bytes_read_ = here.images.bytes_read();
+  return done();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,63 @@
+// The images of one launch: its arguments and everything it can reach, before and after. Runs with the gate closed and
+// the device idle; knows nothing of CUPTI or of which launches are worth it.
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "extractor/record/archive.h"
+#include "extractor/record/cuda/kernel_table.h"
+#include "extractor/record/cuda/launch.h"
+#include "extractor/record/cuda/memory/allocations.h"
+#include "extractor/record/cuda/memory/device_copies.h"
+
+namespace kernelift {
+
+class Snapshots {
+ public:
+  Snapshots(const CudaDriver& driver, Allocations& allocations, Modules& modules, Crew& crew)
+      : driver_(driver), allocations_(allocations), modules_(modules), crew_(crew) {}
+
+  struct Taken {
+    CapturedInstance instance;
+    std::vector<std::string> notes;  ///< What was seen and is not in it.
+  };
+  /// Kernel, launch and arguments as the caller knows them; `instance` brings id, names and settings.
+  struct Request {
+    CUcontext context;
+    const CudaKernel& kernel;
+    CapturedInstance instance;
+    std::string what;  ///< "launch 3 of k(int*)"
+    uint64_t most_bytes;
+  };
+  /// EXPECTS: the device is idle and `request.context` is current. A refusal by name, or trouble, is the Error.
+  Result<Taken> before(Request request, Archive& archive, std::mutex& archive_turn);
+  Status after(CUcontext context, CapturedInstance& instance);
+  void context_gone(CUcontext context);
+  uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  struct PerContext {
+    DeviceCopies copies;
+    Images images;
+    PerContext(const CudaDriver& driver, Crew& crew) : copies(driver), images(copies, crew) {}
+  };
+  PerContext& per_context(CUcontext context);
+  std::shared_ptr<const AllocationMap> known_memory();
+  /// Asks the driver about argument words that look like addresses and are not known.
+  void discover(const std::vector<std::byte>& arguments);
+  std::string texture_among(const CapturedInstance& instance) const;
+  void ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const;
+
+  const CudaDriver& driver_;
+  Allocations& allocations_;
+  Modules& modules_;
+  Crew& crew_;
+  std::mutex turn_;  ///< Guards the table: a context may go while another's images are taken.
+  std::unordered_map<CUcontext, std::shared_ptr<PerContext>> contexts_;
+  std::shared_ptr<PerContext> current_;
+  std::unordered_map<std::string, Image> codes_;  ///< Stored machine code, by its hash.
+  uint64_t bytes_read_ = 0;
+};
+
+}  // namespace kernelift
