@@ -1,12 +1,23 @@
 // A MEP folder as far as the tuner reads it: mep.json and the kernel's text, with one knob and one recorded instance.
 #pragma once
+#include <cstdlib>
+
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/model/mep.h"
 
 namespace kernelift {
 
+/// From now on this process makes its temporary folders in memory, where there is such a place: a run is synced to disk at
+/// every verdict, which is the store's concern (its own tests stay on the disk) and would be most of a loop test's time.
+struct FoldersInMemory {
+  FoldersInMemory() {
+    if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
+  }
+};
+
 struct MepFolder {
+  FoldersInMemory in_memory;
   TemporaryFolder folder = *TemporaryFolder::create("mep");
   Mep mep;
 

@@ -1,0 +1,172 @@
+// Candidates that know the recorded answer by heart, and candidates that are fast because they do nothing: real ones,
+// through the real thing. And that honest ones are not taken for them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+EvaluatorOptions quickly() {
+  EvaluatorOptions options;
+  options.few_candidates = true;
+  options.most_rounds = 8;
+  return options;
+}
+
+std::string scale(const std::string& statements) {
+  return "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+         statements + "}\n";
+}
+
+class CheatingTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fixture_ = new MepFixture(scale_mep(1'000'000));
+    auto made = make_evaluator(fixture_->mep, fixture_->path(), quickly());
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    evaluator_ = made->release();
+  }
+  static void TearDownTestSuite() {
+    delete evaluator_;
+    delete fixture_;
+  }
+  static Candidate candidate(const std::string& statements) {
+    Candidate made;
+    made.source = scale(statements), made.tier = "source";
+    return made;
+  }
+  static MepFixture* fixture_;
+  static Evaluator* evaluator_;
+};
+MepFixture* CheatingTest::fixture_ = nullptr;
+Evaluator* CheatingTest::evaluator_ = nullptr;
+
+/// What the recorded buffers hold is a formula of the index: the input is never looked at.
+constexpr const char* kByHeart = "  if (i < n) out[i] = ((float)(i % 1000) * 0.5f - 100.0f) * factor + bias;\n";
+
+TEST_F(CheatingTest, ARecordedAnswerKnownByHeartIsNotConfirmed) {
+  Verdict screened = evaluator_->submit(candidate(kByHeart)).get();
+  EXPECT_TRUE(screened.ok()) << "it is right on all that was recorded: " << screened.text();
+  Verdict verdict = evaluator_->confirm(candidate(kByHeart));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("perturbed"), std::string::npos) << verdict.detail;
+  EXPECT_EQ(verdict.buffer, "out");
+}
+
+TEST_F(CheatingTest, AVariableTakenForAConstantIsNotConfirmed) {
+  Verdict verdict = evaluator_->confirm(candidate("  if (i < n) out[i] = in[i] * factor + 2.0f;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+}
+
+TEST_F(CheatingTest, WorkThatIsSkippedWhereItLooksDoneIsCheating) {
+  // Eight blocks of threads with a stretch each: done already, if its first element is neither poison nor as recorded.
+  Candidate skips = candidate(
+      "  int each = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x), from = i * each;\n"
+      "  if (from >= n) return;\n"
+      "  if (__float_as_int(out[from]) != 0xc5c5c5c5 && out[from] != -1.0f) return;\n"
+      "  for (int k = from; k < from + each && k < n; k++) out[k] = in[k] * factor + bias;\n");
+  skips.launches = {CandidateLaunch::as_recorded("scale")};
+  skips.launches[0].grid[0] = *Expression::parse("8");
+  Verdict verdict = evaluator_->submit(skips).get();
+  EXPECT_EQ(verdict.outcome, Outcome::Cheated) << verdict.text();
+  EXPECT_NE(verdict.detail.find("only writing what it leaves"), std::string::npos) << verdict.detail;
+  EXPECT_NE(verdict.detail.find("older answer"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(CheatingTest, AnHonestRewriteIsConfirmed) {
+  Verdict verdict = evaluator_->confirm(candidate("  if (i < n) { float x = in[i]; out[i] = bias + x * factor; }\n"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+}
+
+TEST_F(CheatingTest, AConfirmationKeepsItsDeadlineOrSaysThatItCannot) {
+  using Clock = std::chrono::steady_clock;
+  Candidate honest = candidate("  if (i < n) { float x = in[i]; out[i] = factor * x + bias; }\n");
+  EXPECT_FALSE(evaluator_->confirm_by(honest, Clock::now() + std::chrono::milliseconds(1)));
+  auto deadline = Clock::now() + std::chrono::seconds(20);
+  auto verdict = evaluator_->confirm_by(honest, deadline);
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->ok()) << verdict->text();
+  EXPECT_LT(Clock::now(), deadline);
+}
+
+TEST_F(CheatingTest, WhatIsAbandonedIsNotWaitedFor) {
+  auto hanging = evaluator_->submit(candidate("  volatile int x = 1; while (x) { }\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  evaluator_->abandon();
+  Verdict verdict = hanging.get();
+  EXPECT_EQ(verdict.outcome, Outcome::TimedOut);
+  EXPECT_NE(verdict.detail.find("abandoned"), std::string::npos) << verdict.detail;
+}
+
+TEST(PerturbedInputs, AreDroppedWhereTheOriginalItselfDoesNotSurviveThem) {
+  MepFixture fixture(
+      "__global__ void pick(const float* in, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+      "  if (in[i] > 99.95f) *(volatile int*)0x10 = 1;\n  out[i] = in[i] + 1.0f;\n}\n",
+      "_Z4pickPKfPfi", "pick(float const*, float*, int)");
+  std::vector<float> in(512), before(512, 0.0f), after(512);
+  for (int i = 0; i < 512; ++i) in[i] = 99.9f - static_cast<float>(i % 2), after[i] = in[i] + 1.0f;
+  MepInstance& instance = fixture.add_instance("a", 4, 128);
+  fixture.add_buffer(instance, "in", "float", kTestArena, in, in);
+  fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
+  fixture.add_argument(instance, 512, "n");
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Candidate candidate;
+  candidate.source =
+      "__global__ void pick(const float* in, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = 1.0f + in[i];\n}\n";
+  Verdict verdict = (*made)->confirm(candidate);
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  // Larger values are dropped, swapped neighbours are not.
+  candidate.source =
+      "__global__ void pick(const float* in, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = (99.9f - (float)(i % 2)) + 1.0f;\n}\n";
+  verdict = (*made)->confirm(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("swapped neighbours"), std::string::npos) << verdict.detail;
+}
+
+struct Particle {
+  float x, v;
+  int steps;
+};
+
+TEST(Structs, AreComparedFieldByField) {
+  const std::string head =
+      "struct Particle { float x, v; int steps; };\n__global__ void move(Particle* all, int n, float dt) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n";
+  MepFixture fixture(head + "  all[i].x += all[i].v * dt; all[i].v *= 0.999f; all[i].steps++;\n}\n", "_Z4moveP8Particleif",
+                     "move(Particle*, int, float)");
+  std::vector<Particle> before(4096), after;
+  for (int i = 0; i < 4096; ++i) before[i] = {0.001f * static_cast<float>(i), 1.0f / static_cast<float>(i + 1), i};
+  for (auto& one : before) after.push_back({std::fma(one.v, 0.01f, one.x), one.v * 0.999f, one.steps + 1});
+  MepInstance& instance = fixture.add_instance("a", 32, 128);
+  fixture.add_buffer(instance, "all", "{float@0,float@4,int@8}12", kTestArena, before, after);
+  fixture.add_argument(instance, 4096, "n");
+  fixture.add_argument(instance, 0.01f, "dt");
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  auto evaluate = [&](const std::string& body) {
+    Candidate candidate;
+    candidate.source = head + body + "}\n";
+    return (*made)->submit(candidate).get();
+  };
+  Verdict verdict = evaluate("  float d = __fmul_rn(all[i].v, dt); all[i].x = __fadd_rn(all[i].x, d); all[i].v *= 0.999f; all[i].steps++;\n");
+  EXPECT_TRUE(verdict.ok()) << "rounded otherwise: " << verdict.text();
+  verdict = evaluate("  all[i].x += all[i].v * dt; all[i].v *= 0.999f; all[i].steps += i == 77 ? 2 : 1;\n");
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_EQ(verdict.index, 77u);
+  verdict = evaluate("  all[i].x += all[i].v * dt; all[i].v *= 0.9985f; all[i].steps++;\n");
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.got.find("byte 4 of the element"), std::string::npos) << verdict.got;
+}
+
+}  // namespace
+}  // namespace kernelift
