@@ -5,7 +5,6 @@
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -54,25 +53,6 @@ bool has_device_code(const llvm::Module& module) {
   for (const llvm::GlobalVariable& variable : module.globals())
     if (!variable.isDeclaration() && !variable.getName().starts_with("llvm.")) return true;
   return false;
-}
-
-/// A __managed__ variable is one variable of host and device, which clang's host pass does not make it: host code would
-/// read a copy of its own. The header marks such variables by an annotation.
-Status refuse_managed_variables(const llvm::Module& module, const std::string& file) {
-  const llvm::GlobalVariable* annotations = module.getNamedGlobal("llvm.global.annotations");
-  if (!annotations || !annotations->hasInitializer()) return done();
-  for (const llvm::Use& entry : annotations->getInitializer()->operands()) {
-    auto* fields = llvm::dyn_cast<llvm::ConstantStruct>(entry.get());
-    if (!fields || fields->getNumOperands() < 4) continue;
-    auto* text = llvm::dyn_cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
-    auto* data = text && text->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer()) : nullptr;
-    if (!data || !data->isCString() || data->getAsCString() != "kernelift_managed") continue;
-    auto* line = llvm::dyn_cast<llvm::ConstantInt>(fields->getOperand(3));
-    return refused(file + ":" + std::to_string(line ? line->getZExtValue() : 0) + ": error: the __managed__ variable " +
-                   llvm::demangle(fields->getOperand(0)->stripPointerCasts()->getName().str()) +
-                   " is not supported on the CPU device; allocate it by cudaMallocManaged");
-  }
-  return done();
 }
 
 class DeviceLinker {
@@ -186,7 +166,6 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
     if (flag.starts_with("-W") || flag == "-w") options.flags.push_back(flag);
   llvm::LLVMContext context;
   KERNELIFT_ASSIGN(Compiled compiled, compile_to_device_ir(context, source, options));
-  KERNELIFT_TRY(refuse_managed_variables(*compiled.module, input.file));
   DeviceCode code;
   code.diagnostics = compiled.diagnostics;
   std::string name = fs::absolute(input.file).lexically_normal().string(), flags = lines_of(options.flags);

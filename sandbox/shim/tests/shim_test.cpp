@@ -146,11 +146,11 @@ TEST_F(Shims, ReportErrorsAsCompilersDo) {
   EXPECT_THAT(run("nvcc --no-such-flag -c bad.cu").err, HasSubstr("--no-such-flag"));
 }
 
-TEST_F(Shims, RefuseManagedVariablesByNameAndPlace) {
-  write("m.cu", "\n\n__managed__ int total;\n__global__ void k() { total = 1; }\n");
+TEST_F(Shims, RefuseAManagedVariablesAddressInADeviceInitialiser) {
+  write("m.cu", "\n\n__managed__ int total;\n__device__ int* where = &total;\n__global__ void k() { *where = 1; }\n");
   ProcessOutcome outcome = run("nvcc -c m.cu -o m.o");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("m.cu:3: error: the __managed__ variable total"));
+  EXPECT_THAT(outcome.err, HasSubstr("__managed__ variable total in another variable's initialiser"));
 }
 
 TEST_F(Shims, PreprocessAndWriteDependencies) {

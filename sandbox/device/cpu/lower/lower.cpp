@@ -52,6 +52,7 @@ const char* mode_name(uint32_t mode) { return mode == KL_MODE_LOOP ? "loop" : mo
 Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions& options) {
   KERNELIFT_ASSIGN(auto machine, host_machine(options.cpu, options.host_level));
   KERNELIFT_ASSIGN(DeviceModule device, read_device_module(std::move(device_ir)));
+  KERNELIFT_TRY(place_managed_variables(device));
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
   define_arithmetic(device);

@@ -64,6 +64,34 @@ __global__ void shuffles(int rounds, int* out) {
   for (int i = 0; i < rounds; ++i) v += __shfl_xor_sync(~0u, v, 1);
   out[blockIdx.x * blockDim.x + threadIdx.x] = v;
 }
+__global__ void shuffle_sum(int n, const float* in, float* out) {
+  __shared__ float partial[32];
+  float v = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += in[i];
+  for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    v = threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0;
+    for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
+    if (threadIdx.x == 0) out[blockIdx.x] = v;
+  }
+}
+__device__ void tail_of_tree(volatile float* s, int t) {
+  s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+}
+__global__ void tree_sum(int n, const float* in, float* out) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i < n ? in[i] : 0;
+  __syncthreads();
+  if (t < 128) s[t] += s[t + 128];
+  __syncthreads();
+  if (t < 64) s[t] += s[t + 64];
+  __syncthreads();
+  if (t < 32) tail_of_tree(s, t);
+  if (t == 0) out[blockIdx.x] = s[0];
+}
 )";
 
 constexpr const char* kHost = R"(
@@ -213,7 +241,21 @@ void waits(benchmark::State& state, const char* kernel, bool fibers) {
 }
 BENCHMARK_CAPTURE(waits, barrier_on_fibers, "barriers", true)->Arg(32)->Arg(256)->Arg(1024);
 BENCHMARK_CAPTURE(waits, barrier_cut, "barriers", false)->Arg(256);
-BENCHMARK_CAPTURE(waits, shuffle_on_fibers, "shuffles", false)->Arg(32)->Arg(256);
+BENCHMARK_CAPTURE(waits, shuffle_on_fibers, "shuffles", true)->Arg(32)->Arg(256);
+BENCHMARK_CAPTURE(waits, shuffle_cut, "shuffles", false)->Arg(32)->Arg(256);
+
+/// Blocks of 256 threads, one element each, on one core.
+void block_sum(benchmark::State& state, const char* kernel, bool fibers) {
+  Vectors v(kVector);
+  for (auto _ : state)
+    device(fibers).run_with(on(1), kernel, grid(kVector / 256, 256), kVector, v.x.data(), v.y.data());
+  state.counters["ns_per_thread"] = benchmark::Counter(double(state.iterations()) * kVector * 1e-9,
+                                                       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK_CAPTURE(block_sum, shuffles_on_fibers, "shuffle_sum", true);
+BENCHMARK_CAPTURE(block_sum, shuffles_cut, "shuffle_sum", false);
+BENCHMARK_CAPTURE(block_sum, tree_on_fibers, "tree_sum", true);
+BENCHMARK_CAPTURE(block_sum, tree_cut, "tree_sum", false);
 
 void empty_launch(benchmark::State& state) {
   std::vector<int> out(64);

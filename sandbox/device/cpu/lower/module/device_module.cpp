@@ -24,8 +24,23 @@ struct Annotations {
   std::map<const GlobalValue*, uint32_t> max_threads;
 };
 
+/// __managed__ variables carry an annotation of our headers: clang knows managed variables in HIP only.
+void read_managed(const Module& module, std::set<const GlobalValue*>& managed) {
+  const GlobalVariable* list = module.getNamedGlobal("llvm.global.annotations");
+  if (!list || !list->hasInitializer()) return;
+  for (const Use& entry : list->getInitializer()->operands()) {
+    const auto* fields = dyn_cast<ConstantStruct>(entry.get());
+    if (!fields || fields->getNumOperands() < 2) continue;
+    const auto* text = dyn_cast<GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
+    const auto* data = text && text->hasInitializer() ? dyn_cast<ConstantDataArray>(text->getInitializer()) : nullptr;
+    if (data && data->isCString() && data->getAsCString() == "kernelift_managed")
+      managed.insert(dyn_cast<GlobalValue>(fields->getOperand(0)->stripPointerCasts()));
+  }
+}
+
 Annotations read_annotations(const Module& module) {
   Annotations found;
+  read_managed(module, found.managed);
   const NamedMDNode* list = module.getNamedMetadata("nvvm.annotations");
   if (!list) return found;
   std::map<const GlobalValue*, std::map<std::string, uint64_t>> dims;
@@ -37,7 +52,6 @@ Annotations read_annotations(const Module& module) {
       const auto* value = mdconst::dyn_extract_or_null<ConstantInt>(node->getOperand(i + 1));
       if (!key || !value) continue;
       if (key->getString() == "kernel" && value->getZExtValue()) found.kernels.insert(subject);
-      if (key->getString() == "managed") found.managed.insert(subject);
       if (key->getString().starts_with("maxntid")) dims[subject][key->getString().str()] = value->getZExtValue();
     }
   }
@@ -176,6 +190,7 @@ Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {
     }
   }
   if (NamedMDNode* list = module->getNamedMetadata("nvvm.annotations")) list->eraseFromParent();
+  if (GlobalVariable* list = module->getNamedGlobal("llvm.global.annotations")) list->eraseFromParent();
 
   ModuleAnalysisManager analyses;
   PassBuilder builder;

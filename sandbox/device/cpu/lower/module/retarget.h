@@ -8,6 +8,9 @@ namespace kernelift::cpu {
 /// kernel reaches together may share a place.
 Status place_shared_variables(DeviceModule& device);
 
+/// Reaches __managed__ variables through pointers that the runtime sets (managed_variables.cpp).
+Status place_managed_variables(DeviceModule& device);
+
 /// One flat address space, a hidden thread parameter on every defined function, calls to NVVM intrinsics turned into
 /// calls of plain functions named nvvm.*, host triple and data layout.
 Status retarget(DeviceModule& device, const std::string& triple, const llvm::DataLayout& layout);

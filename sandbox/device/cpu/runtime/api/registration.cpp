@@ -30,7 +30,10 @@ KL_API void** __cudaRegisterFatBinary(const void* wrapper) {
   return reinterpret_cast<void**>(state().registry.add_binary(head.magic == kWrapperMagic ? head.data : nullptr));
 }
 
-KL_API void __cudaRegisterFatBinaryEnd(void**) {}
+KL_API void __cudaRegisterFatBinaryEnd(void** handle) {
+  StateLock lock;
+  state().registry.finish_binary(binary_of(handle));
+}
 
 KL_API void __cudaUnregisterFatBinary(void** handle) {
   shut_down_recorder();  // The process ends (or a library is unloaded): the recorder wants its images whole.

@@ -1,5 +1,6 @@
-// Lazy loading matters: an application built of a hundred units may launch three kernels. A name is looked up in the blob
-// of the unit that registered it and nowhere else: two units may have a static kernel or variable of the same name.
+// Lazy loading matters: an application built of a hundred units may launch three kernels. A name is looked up in the
+// blob of the unit that registered it and nowhere else: two units may have a static kernel or variable of the same
+// name.
 #include "sandbox/device/cpu/runtime/launch/registry.h"
 
 #include <algorithm>
@@ -13,13 +14,6 @@ namespace {
 
 constexpr uint32_t kNvidiaFatbin = 0xba55ed50;
 
-/// Managed variables live in managed memory: the image holds a pointer to it, set when the image is loaded.
-void bind_managed(const cpu::LoadedImage& image, Variable& variable) {
-  const kl_variable* slot = image.find_variable(variable.name);
-  if (slot && variable.managed_pointer && slot->size >= sizeof(void*) && (slot->flags & KL_VARIABLE_MANAGED))
-    std::memcpy(slot->address, variable.managed_pointer, sizeof(void*));
-}
-
 }  // namespace
 
 Binary* Registry::add_binary(const void* blob) {
@@ -29,6 +23,8 @@ Binary* Registry::add_binary(const void* blob) {
 }
 
 void Registry::remove_binary(Binary* binary) {
+  for (auto& [host, variable] : variables_)
+    if (variable.binary == binary && variable.managed_here) state().arena.release(reinterpret_cast<uint64_t>(host));
   std::erase_if(functions_, [&](const auto& entry) { return entry.second.binary == binary; });
   std::erase_if(variables_, [&](const auto& entry) { return entry.second.binary == binary; });
   std::erase_if(binaries_, [&](const auto& owned) { return owned.get() == binary; });
@@ -50,6 +46,28 @@ Variable& Registry::add_variable(Binary* binary, const void* host, const char* n
   return variable;
 }
 
+void Registry::finish_binary(Binary* binary) {
+  for (auto& [host, variable] : variables_)
+    if (variable.binary == binary) return open(*binary);
+}
+
+/// The image holds a pointer to a managed variable. It leads to memory that was made for it (__cudaRegisterManagedVar),
+/// or to the host's own variable, which is then made known as managed memory.
+void Registry::bind_managed(const cpu::LoadedImage& image, const void* host, Variable& variable) {
+  const kl_variable* slot = image.find_variable(variable.name);
+  if (!slot || slot->size < sizeof(void*) || !(slot->flags & KL_VARIABLE_MANAGED)) return;
+  if (!variable.managed_pointer && !variable.managed_here) {
+    const kl_variable* initial = image.find_variable(variable.name + ".initial");
+    if (!initial || initial->size > variable.size) return;
+    variable.address = const_cast<void*>(host);
+    variable.managed_here = true;
+    std::memcpy(variable.address, initial->address, initial->size);
+    state().arena.adopt(reinterpret_cast<uint64_t>(host), variable.size, 0, KL_MEMORY_MANAGED);
+  }
+  const void* memory = variable.managed_pointer ? *variable.managed_pointer : host;
+  std::memcpy(slot->address, &memory, sizeof memory);
+}
+
 void Registry::open(Binary& binary) {
   if (binary.opened) return;
   binary.opened = true;
@@ -57,9 +75,10 @@ void Registry::open(Binary& binary) {
   if (size == 0) {
     uint32_t magic = 0;
     if (binary.blob) std::memcpy(&magic, binary.blob, sizeof magic);
-    binary.trouble = magic == kNvidiaFatbin
-                         ? "it was compiled for NVIDIA GPUs; build the application with `kernelift build --device cpu -- ...`"
-                         : "its device code is of an unknown format";
+    binary.trouble =
+        magic == kNvidiaFatbin
+            ? "it was compiled for NVIDIA GPUs; build the application with `kernelift build --device cpu -- ...`"
+            : "its device code is of an unknown format";
     return;
   }
   Result<std::vector<FatEntry>> entries = read_fat_blob({static_cast<const char*>(binary.blob), size});
@@ -75,7 +94,7 @@ void Registry::open(Binary& binary) {
       continue;
     }
     for (auto& [host, variable] : variables_)
-      if (variable.managed_pointer) bind_managed(**image, variable);
+      if (variable.binary == &binary) bind_managed(**image, host, variable);
     binary.images.push_back(std::move(*image));
   }
   if (binary.images.empty() && binary.trouble.empty())
@@ -133,7 +152,7 @@ void Registry::unload() {
     function.trouble.clear();
   }
   for (auto& [host, variable] : variables_)
-    if (!variable.managed_pointer) variable.address = nullptr;
+    if (!variable.managed_pointer && !variable.managed_here) variable.address = nullptr;
   for (auto& binary : binaries_) {
     binary->images.clear();
     binary->opened = false;

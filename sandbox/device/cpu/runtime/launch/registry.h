@@ -17,11 +17,11 @@ struct Binary {
   const void* blob = nullptr;
   bool opened = false;
   std::vector<std::shared_ptr<cpu::LoadedImage>> images;
-  std::string trouble;          ///< Why there is no image, for people; empty if there is one.
+  std::string trouble;  ///< Why there is no image, for people; empty if there is one.
 };
 
 struct Function {
-  std::string name;             ///< Mangled, as in the device code.
+  std::string name;  ///< Mangled, as in the device code.
   Binary* binary = nullptr;
   const kl_kernel* kernel = nullptr;
   const kl_image* image = nullptr;
@@ -35,6 +35,7 @@ struct Variable {
   size_t size = 0;
   void** managed_pointer = nullptr;  ///< Host's pointer to a __managed__ variable.
   void* address = nullptr;           ///< In the loaded image, or the managed memory.
+  bool managed_here = false;         ///< The host's own variable is the managed memory; it has its initial value.
 };
 
 /// EXPECTS: calls are serialised by the caller (State::mutex).
@@ -44,6 +45,8 @@ class Registry {
   void remove_binary(Binary* binary);
   void add_function(Binary* binary, const void* host, const char* name);
   Variable& add_variable(Binary* binary, const void* host, const char* name, size_t size);
+  /// Every name of the binary has been added. Managed variables get their initial values: host code may read them now.
+  void finish_binary(Binary* binary);
 
   /// The kernel behind a host stub, its image loaded; null if nobody registered `host`. `kernel` stays null, with the
   /// reason in `trouble`, if there is no image for it.
@@ -57,6 +60,7 @@ class Registry {
 
  private:
   void open(Binary& binary);
+  void bind_managed(const cpu::LoadedImage& image, const void* host, Variable& variable);
 
   std::vector<std::unique_ptr<Binary>> binaries_;
   std::unordered_map<const void*, Function> functions_;

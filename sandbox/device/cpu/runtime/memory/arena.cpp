@@ -126,11 +126,12 @@ bool Arena::release(uint64_t address) {
   return true;
 }
 
-bool Arena::adopt(uint64_t address, uint64_t size, uint32_t flags) {
+bool Arena::adopt(uint64_t address, uint64_t size, uint32_t flags, kl_memory_kind kind) {
   auto next = live_.lower_bound(address);
   if (next != live_.end() && next->first < address + size) return false;
   if (next != live_.begin() && std::prev(next)->second.address + std::prev(next)->second.size > address) return false;
-  live_[address] = {address, size, 0, KL_MEMORY_HOST_MAPPED, true, false, false, flags};
+  const bool managed = kind == KL_MEMORY_MANAGED;
+  live_[address] = {address, size, 0, kind, !managed, false, managed, flags};
   return true;
 }
 

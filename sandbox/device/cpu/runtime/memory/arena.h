@@ -37,8 +37,9 @@ class Arena {
   uint64_t allocate(uint64_t size, kl_memory_kind kind, bool host = false, uint32_t flags = 0);
   /// False if `address` is not the start of a live allocation.
   bool release(uint64_t address);
-  /// The application's own memory, made known by cudaHostRegister. False if it overlaps something known.
-  bool adopt(uint64_t address, uint64_t size, uint32_t flags);
+  /// The application's own memory, made known by cudaHostRegister, or its __managed__ variable. False if it overlaps
+  /// something known.
+  bool adopt(uint64_t address, uint64_t size, uint32_t flags, kl_memory_kind kind = KL_MEMORY_HOST_MAPPED);
   void release_all();              ///< But for permanent ones.
 
   /// The live allocation that holds `address`.

@@ -1,0 +1,91 @@
+// See fake_device.h.
+#include "sandbox/device/fake/fake_device.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+namespace kernelift {
+
+FakeDevice::FakeDevice(std::map<std::string, FakeImage> images) : images_(std::move(images)) {
+  facts_.label = "fake: host memory", facts_.name = "fake", facts_.arch = "sm_90", facts_.twins = {0};
+  facts_.cache_bytes = 1 << 20, facts_.threads_per_multiprocessor = 2048;
+  facts_.shared_per_block_optin = 227 << 10;
+}
+
+Result<DeviceImage> FakeDevice::load(std::string_view image) {
+  auto found = images_.find(std::string(image));
+  if (found == images_.end()) return environment_error("not an image: " + std::string(image.substr(0, 40)));
+  DeviceImage loaded;
+  for (auto& [name, registered] : found->second.kernels) {
+    DeviceKernel kernel;
+    kernel.name = name, kernel.handle = next_handle_++;
+    kernel.registers = registered.registers, kernel.shared_bytes = registered.shared_bytes, kernel.max_threads = registered.max_threads;
+    kernel.parameters = registered.parameters, kernel.knows_parameters = !registered.parameters.empty();
+    kernel.resident_blocks = [](uint32_t threads, uint32_t) { return threads ? static_cast<int>(2048 / threads) : 0; };
+    loaded_[kernel.handle] = &registered;
+    loaded.kernels.push_back(std::move(kernel));
+  }
+  auto holds = std::make_shared<std::vector<DeviceMemory>>();
+  for (auto& [name, bytes] : found->second.variables) {
+    KERNELIFT_ASSIGN(auto memory, place(0, bytes));
+    loaded.variables.push_back({name, memory.address, bytes});
+    holds->push_back(std::move(memory));
+  }
+  loaded.hold = holds;
+  return loaded;
+}
+
+Result<DeviceMemory> FakeDevice::place(uint64_t address, uint64_t bytes) {
+  uint64_t begin = address / kDeviceGranule * kDeviceGranule;
+  uint64_t size = address ? (address + bytes - begin + kDeviceGranule - 1) / kDeviceGranule * kDeviceGranule : std::max<uint64_t>(bytes, 1);
+  if (address != 0 && refused.contains(begin)) return environment_error("the recorded address cannot be had");
+  void* at = mmap(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+  if (at == MAP_FAILED) return environment_error("cannot map " + std::to_string(size) + " bytes: " + std::strerror(errno));
+  auto hold = std::shared_ptr<void>(at, [size](void* memory) { munmap(memory, size); });
+  return DeviceMemory{reinterpret_cast<uint64_t>(at), address ? size : bytes, hold};
+}
+
+DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::milliseconds limit) {
+  DeviceOutcome outcome;
+  if (lost_) return {DeviceFault::Crashed, "the context was lost", {}};
+  double clock = 0, begun = 0;
+  for (auto& step : program.steps()) {
+    using Kind = DeviceProgram::Step::Kind;
+    switch (step.kind) {
+      case Kind::Copy:
+        std::memmove(reinterpret_cast<void*>(step.to), reinterpret_cast<const void*>(step.from), step.bytes);
+        copied_bytes += step.bytes;
+        break;
+      case Kind::Fill: std::memset(reinterpret_cast<void*>(step.to), static_cast<int>(step.byte), step.bytes); break;
+      case Kind::Begin: begun = clock; break;
+      case Kind::End: outcome.seconds.push_back(clock - begun); break;
+      case Kind::Launch: {
+        auto kernel = loaded_.find(step.launch->kernel);
+        if (kernel == loaded_.end()) return {DeviceFault::LaunchRefused, "no such kernel", {}};
+        FakeRun run = kernel->second->body({step.launch->geometry, step.launch->arguments.data(), step.launch->arguments.size()});
+        clock += run.seconds;
+        if (run.fault == DeviceFault::None && run.seconds > std::chrono::duration<double>(limit).count())
+          run.fault = DeviceFault::TimedOut, run.detail = "not done after " + std::to_string(limit.count()) + " ms";
+        if (run.fault == DeviceFault::None) break;
+        outcome = {run.fault, run.detail, {}};
+        lost_ = !outcome.usable();
+        return outcome;
+      }
+    }
+  }
+  return outcome;
+}
+
+Status FakeDevice::write(uint64_t to, std::span<const std::byte> bytes) {
+  std::memcpy(reinterpret_cast<void*>(to), bytes.data(), bytes.size());
+  return done();
+}
+Status FakeDevice::read(uint64_t from, std::span<std::byte> bytes) {
+  std::memcpy(bytes.data(), reinterpret_cast<const void*>(from), bytes.size());
+  return done();
+}
+DeviceClocks FakeDevice::clocks() { return {1000, throttled, throttled ? "made up" : ""}; }
+
+}  // namespace kernelift

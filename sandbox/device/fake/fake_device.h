@@ -1,0 +1,67 @@
+// A Device over host memory, for tests of what drives one. Images are names of registered sets of kernels, kernels are
+// functions, memory is mapped at the wanted addresses, and time is what the functions say it is: everything is
+// deterministic. It fails like a GPU does: a launch may be refused, crash or hang, and after the latter two nothing runs.
+#pragma once
+#include <map>
+#include <set>
+
+#include "sandbox/device/device.h"
+
+namespace kernelift {
+
+struct FakeCall {
+  Geometry geometry;
+  const std::byte* arguments = nullptr;
+  size_t argument_bytes = 0;
+  /// The n-th argument of a kernel whose parameters are as registered.
+  template <class T>
+  T argument(size_t offset) const {
+    T value{};
+    if (offset + sizeof value <= argument_bytes) __builtin_memcpy(&value, arguments + offset, sizeof value);
+    return value;
+  }
+};
+
+struct FakeRun {
+  double seconds = 1e-5;
+  DeviceFault fault = DeviceFault::None;
+  std::string detail;
+};
+
+struct FakeKernel {
+  std::function<FakeRun(const FakeCall&)> body;
+  std::vector<Parameter> parameters;
+  uint32_t registers = 32, shared_bytes = 0, max_threads = 1024;
+};
+
+struct FakeImage {
+  std::map<std::string, FakeKernel> kernels;
+  std::map<std::string, uint64_t> variables;  ///< Name → bytes.
+};
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(std::map<std::string, FakeImage> images);
+  DeviceFacts& editable_facts() { return facts_; }
+  /// place() refuses these addresses, as a driver may.
+  std::set<uint64_t> refused;
+  bool throttled = false;
+  uint64_t copied_bytes = 0;  ///< By programs, so far.
+
+  const DeviceFacts& facts() const override { return facts_; }
+  Result<DeviceImage> load(std::string_view image) override;
+  Result<DeviceMemory> place(uint64_t address, uint64_t bytes) override;
+  DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override;
+  Status write(uint64_t to, std::span<const std::byte> bytes) override;
+  Status read(uint64_t from, std::span<std::byte> bytes) override;
+  DeviceClocks clocks() override;
+
+ private:
+  DeviceFacts facts_;
+  std::map<std::string, FakeImage> images_;
+  std::map<uint64_t, const FakeKernel*> loaded_;
+  uint64_t next_handle_ = 1;
+  bool lost_ = false;
+};
+
+}  // namespace kernelift
