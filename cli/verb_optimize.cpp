@@ -9,6 +9,7 @@
 #include "core/base/process.h"
 #include "core/model/kernel_key.h"
 #include "core/model/verdict.h"
+#include "extractor/record/cuda/find_cupti.h"
 
 namespace fs = std::filesystem;
 
@@ -97,7 +98,7 @@ class Loop {
   }
 
   Status prepare() {
-    // Building for the CPU device also logs the compile commands that scan reads.
+    // Building also logs the compile commands that scan reads; for the CPU device it is another build altogether.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (built.exit_code != 0)
       return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
@@ -117,7 +118,7 @@ class Loop {
   /// before `finished` stay as they are.
   Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
-    KERNELIFT_ASSIGN(Json recorded, required({"record"}, {"sh", "-c", options_.run}));
+    KERNELIFT_ASSIGN(Json recorded, required({"record", "--device", context_.device}, {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(std::vector<Row> rows, rows_of(recorded));
     rows_.resize(finished);
     for (auto& row : rows) {
@@ -238,15 +239,21 @@ class Loop {
   bool interrupted_ = false;
 };
 
+/// The loop's steps must agree on a device: the application is built, recorded and timed on one.
+Result<std::string> loop_device(const std::string& asked) {
+  if (asked.starts_with("hip"))
+    return refused("the loop does not run on AMD GPUs; HIP applications go through it with --device cpu");
+  if (asked == "auto") return has_nvidia_driver() ? "cuda" : "cpu";
+  return asked;
+}
+
 Result<Exit> optimize(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
-  if (context.device != "auto" && context.device != "cpu")
-    return refused("the loop does not run on " + context.device + " yet; use --device cpu, whose timings say nothing about a GPU");
-  Context on_cpu = context;
-  on_cpu.device = "cpu";
+  Context on_device = context;
+  KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
   std::signal(SIGINT, [](int) {});
-  return Loop(on_cpu, options, seconds).run();
+  return Loop(on_device, options, seconds).run();
 }
 
 Action setup(CLI::App& app) {
@@ -263,6 +270,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kOptimize = {"optimize", "The whole loop: build, record, tune and patch, hottest kernel first",
-                        "kernelift optimize --device cpu --build 'make -j2' --run './app input' --check './app --check' --time 10m", setup};
+                        "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m", setup};
 
 }  // namespace kernelift::cli
