@@ -4,6 +4,7 @@
 #include "extractor/extract/extract.h"
 #include "extractor/record/hot_list.h"
 #include "sandbox/compile/paths.h"
+#include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
 namespace {
@@ -24,7 +25,7 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
     for (auto& region : instance.regions) bytes += region.size;
   }
   text += "\n  instances  " + std::to_string(mep.instances.size()) +
-          (mep.inputs == "capture" ? " recorded" : " made up") +
+          (mep.inputs == "capture" ? " recorded" : " made up, with the original's own results as answers") +
           (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " +
           size_text(bytes) + " of memory";
   std::string knobs;
@@ -40,12 +41,18 @@ Result<Exit> extract(const Context& context, const Options& options) {
   request.templates = template_folder();
   request.out = options.out;
   request.synthesise = options.inputs == "synth";
+  std::string unanswered;
+  request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {
+    KERNELIFT_ASSIGN(unanswered, answer_by_original(folder, mep));
+    return unanswered;
+  };
   KERNELIFT_ASSIGN(auto folder, extract_mep(request));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   context.say(summary(mep, folder));
   if (!mep.proven)
     context.note("warning: what is tuned here may differ from the application's kernel; see " +
                  (folder / "README.md").string());
+  if (!unanswered.empty()) context.note("warning: the answers to the made-up inputs are not known: " + unanswered);
   Json instances = Json::array();
   for (auto& instance : mep.instances)
     instances.push_back({{"id", instance.id},
@@ -62,6 +69,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
                 {"proven", mep.proven},
                 {"proof_note", mep.proof_note},
                 {"inputs", mep.inputs},
+                {"answered", unanswered.empty()},
                 {"instances", instances}});
   return Exit::Done;
 }

@@ -103,7 +103,7 @@ class Choice {
   /// True when there is nothing more to be done.
   Result<bool> prove(const RunTrial& trial) {
     if (report_) pass_over(tried_label_, report_->why);
-    if (trials_ > 0) say("trying the next: " + label(trial));
+    say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(trial));
     tried_.insert(patch_.diff()), ++trials_;
     tried_label_ = label(trial);
     ApplyRequest request = offer_.request;

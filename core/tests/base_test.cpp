@@ -136,6 +136,13 @@ TEST(Process, ReportsTheSignalThatEndedTheChild) {
   EXPECT_NE(outcome->describe().find("signal 11"), std::string::npos);
 }
 
+TEST(Process, SeesASignalThroughTheShell) {
+  auto outcome = run_process({"sh", "-c", "sh -c 'kill -SEGV $$'; exit $?"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->exit_code, 128 + SIGSEGV);
+  EXPECT_NE(outcome->describe().find("signal 11"), std::string::npos) << outcome->describe();
+}
+
 TEST(Process, SplitsCommandsAsAShellDoes) {
   auto words = split_command(R"(nvcc -DNAME=\"x\ y\" '-DA="b c"' "q\"r\n" plain)");
   ASSERT_TRUE(words.ok());

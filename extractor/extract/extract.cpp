@@ -3,6 +3,7 @@
 #include "extractor/extract/extract.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
@@ -17,32 +18,65 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-/// The one kernel that `word` names. Equal kernels of several units are told apart by the capture where it can.
+bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
+  return a.definition.file == b.definition.file && a.definition.begin == b.definition.begin;
+}
+
+bool was_captured(const Capture& capture, const ScannedKernel& kernel) {
+  return std::any_of(capture.instances().begin(), capture.instances().end(),
+                     [&](auto& instance) { return instance.kernel == kernel.key && instance.unit == kernel.tu; });
+}
+
+/// The one kernel that `word` names. Equal kernels of several units, and instances of one template, are told apart by
+/// the capture where it can: of those only one may have run.
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
   auto found = index.find(word);
   if (found.empty())
     return usage_error("no kernel is called '" + word + "'; kernelift scan lists the " +
                        std::to_string(index.kernels.size()) + " there are");
-  bool namesakes = std::all_of(found.begin(), found.end(), [&](auto* one) { return one->key == found.front()->key; });
-  if (found.size() > 1 && namesakes && capture) {
-    std::vector<const ScannedKernel*> captured;
-    for (auto* kernel : found)
-      if (std::any_of(capture->instances().begin(), capture->instances().end(),
-                      [&](auto& instance) { return instance.kernel == kernel->key && instance.unit == kernel->tu; }))
-        captured.push_back(kernel);
-    if (!captured.empty()) found = captured;
-  }
+  auto all = [&](auto&& holds) { return std::all_of(found.begin(), found.end(), holds); };
+  bool namesakes = all([&](auto* one) { return one->key == found.front()->key; });
+  bool one_template = all([&](auto* one) { return same_place(*one, *found.front()); });
+  std::vector<const ScannedKernel*> captured;
+  if (found.size() > 1 && capture)
+    std::copy_if(found.begin(), found.end(), std::back_inserter(captured),
+                 [&](auto* kernel) { return was_captured(*capture, *kernel); });
+  if ((namesakes && !captured.empty()) || (one_template && captured.size() == 1)) found = captured;
   // One header's kernel in several units is one kernel: any of them will do.
-  bool one_place = std::all_of(found.begin(), found.end(), [&](auto* one) {
-    return one->key == found.front()->key && one->definition.file == found.front()->definition.file &&
-           one->definition.begin == found.front()->definition.begin;
-  });
-  if (one_place) return found.front();
+  if (all([&](auto* one) { return one->key == found.front()->key && same_place(*one, *found.front()); }))
+    return found.front();
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
   for (auto* kernel : found)
     message += "\n  " + kernel->id + "  " + kernel->name + "  (" + kernel->definition.file + ":" +
-               std::to_string(kernel->definition.line) + ")";
+               std::to_string(kernel->definition.line) + ")" +
+               (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
+}
+
+/// What was scanned must still be there: the capture belongs to that text, and launches and knobs are places in it. A
+/// place is told by its line and by the character it ends with, so that a file that was only touched, or put back, is fine.
+Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
+  std::map<std::string, std::string> texts;
+  auto holds = [&](const SourceRange& range, std::string_view ends) -> Status {
+    if (range.begin >= range.end) return done();
+    auto [at, fresh] = texts.try_emplace(range.file);
+    if (fresh) {
+      auto text = read_text(range.file);
+      if (!text.ok())
+        return environment_error(text.error().message + "; it was scanned, so scan the application again with kernelift scan once it is whole");
+      at->second = std::move(*text);
+    }
+    const std::string& text = at->second;
+    bool same = range.end <= text.size() && ends.find(text[range.end - 1]) != ends.npos &&
+                std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(range.begin), '\n') + 1 == range.line;
+    if (same) return done();
+    return environment_error(range.file + " was changed after it was scanned (line " + std::to_string(range.line) +
+                             "); run kernelift scan again, and kernelift record if " + kernel.name + " or its launches changed");
+  };
+  KERNELIFT_TRY(holds(kernel.definition, kernel.through_macro ? ")};" : "}"));
+  for (auto& site : index.launches)
+    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end()) KERNELIFT_TRY(holds(site.range, ")"));
+  return done();
 }
 
 /// "app::smooth<float, 8>" -> "smooth", fit for a folder's name.
@@ -114,6 +148,20 @@ Status check_place(const fs::path& place) {
   return done();
 }
 
+/// Made-up inputs have no recorded answers: the original's own take their place, and the MEP says so.
+Status answer_made_up(const ExtractOptions& options, const fs::path& folder, MepProgram& program) {
+  std::string unknown = "nothing at hand can run it";
+  if (options.answer) {
+    // The kernel's text is what is run; the rest of the program is written once its answers are known.
+    KERNELIFT_TRY(write_atomically(folder / (program.mep.language == "hip" ? "kernel.hip" : "kernel.cu"), program.kernel_text));
+    KERNELIFT_ASSIGN(unknown, options.answer(folder, program.mep));
+  }
+  program.limits.push_back(unknown.empty() ? "The answers are what the original kernel itself computes from these inputs on the CPU device: they "
+                                             "show that a change keeps its results, not that the results are right."
+                                           : "The answers are not known, so nothing can be verified: " + unknown);
+  return done();
+}
+
 }  // namespace
 
 Result<fs::path> extract_mep(const ExtractOptions& options) {
@@ -127,6 +175,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));
   }
   KERNELIFT_ASSIGN(const ScannedKernel* kernel, choose(index, options.kernel, capture ? &*capture : nullptr));
+  KERNELIFT_TRY(check_unchanged(index, *kernel));
   std::vector<const CapturedInstance*> recorded;
   if (capture) {
     KERNELIFT_ASSIGN(recorded, instances_of(*capture, *kernel));
@@ -165,6 +214,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     }
     program.mep.instances = std::move(inputs.instances);
     program.limits = std::move(inputs.limits);
+    if (options.synthesise) KERNELIFT_TRY(answer_made_up(options, fresh, program));
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);
     return write_mep_program(program, options.templates, fresh);
   }();

@@ -42,6 +42,50 @@ std::optional<std::string> scalar_of(const llvm::Type* type) {
   return common;
 }
 
+/// The scalars that `type` is made of, each with its offset, as yardstick.h spells them. False: too many, or of a kind
+/// that has no such spelling. What overlaps (a union) may hold anything, and is taken for plain integers.
+bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<std::string>& lanes, bool& floats) {
+  constexpr size_t kMostLanes = 256;
+  if (lanes.size() >= kMostLanes) return false;
+  auto whole = [&](uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes && lanes.size() < kMostLanes; ++at)
+      lanes.push_back("unsigned char@" + std::to_string(offset + at));
+    return lanes.size() < kMostLanes;
+  };
+  if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
+    if (structure->isOpaque()) return false;
+    if (structure->hasName() && structure->getName().starts_with("union."))
+      return whole(layout.getTypeAllocSize(type).getFixedValue());
+    const llvm::StructLayout* places = layout.getStructLayout(structure);
+    for (unsigned i = 0; i < structure->getNumElements(); ++i)
+      if (!lanes_of(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(), lanes, floats))
+        return false;
+    return true;
+  }
+  if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+    uint64_t size = layout.getTypeAllocSize(array->getElementType()).getFixedValue();
+    for (uint64_t i = 0; i < array->getNumElements(); ++i)
+      if (!lanes_of(array->getElementType(), layout, offset + i * size, lanes, floats)) return false;
+    return true;
+  }
+  if (type->isVectorTy()) return false;
+  auto scalar = scalar_of(type);
+  if (!scalar || scalar->empty()) return false;
+  floats |= type->isFloatingPointTy();
+  lanes.push_back((*scalar == "pointer" ? "unsigned long" : *scalar) + "@" + std::to_string(offset));
+  return true;
+}
+
+/// "{float@0,int@4}8" for a mixture that holds floats; empty for everything else, which is as well compared as bytes.
+std::string mixture_of(llvm::Type* type, const llvm::DataLayout& layout) {
+  std::vector<std::string> lanes;
+  bool floats = false;
+  if (!type->isSized() || !lanes_of(type, layout, 0, lanes, floats) || !floats) return {};
+  std::string text = "{";
+  for (auto& lane : lanes) text += (text.size() > 1 ? "," : "") + lane;
+  return text + "}" + std::to_string(layout.getTypeAllocSize(type).getFixedValue());
+}
+
 }  // namespace
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options) {
@@ -51,15 +95,16 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
   for (auto& variable : compiled.module->globals()) {
     if (variable.getAddressSpace() == kSharedAddressSpace || variable.getName().starts_with("llvm.")) continue;
     auto scalar = scalar_of(variable.getValueType());
-    facts.variables[canonical_key(variable.getName().str())] = {variable.getName().str(),
-                                                                scalar && !scalar->empty() ? *scalar : "byte"};
+    std::string element = scalar ? *scalar : mixture_of(variable.getValueType(), compiled.module->getDataLayout());
+    facts.variables[canonical_key(variable.getName().str())] = {variable.getName().str(), element.empty() ? "byte" : element};
   }
   for (auto* structure : compiled.module->getIdentifiedStructTypes()) {
     llvm::StringRef name = structure->getName();
     auto scalar = scalar_of(structure);
     // A pointer inside makes it a structure to follow, not a row of numbers.
-    if (!scalar || scalar->empty() || *scalar == "pointer") continue;
-    if (name.consume_front("struct.") || name.consume_front("class.")) facts.structs[name.str()] = *scalar;
+    std::string element = scalar ? *scalar : mixture_of(structure, compiled.module->getDataLayout());
+    if (element.empty() || element == "pointer") continue;
+    if (name.consume_front("struct.") || name.consume_front("class.")) facts.structs[name.str()] = element;
   }
   return facts;
 }

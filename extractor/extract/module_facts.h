@@ -14,10 +14,11 @@ namespace kernelift {
 struct ModuleFacts {
   struct Variable {
     std::string mangled;           ///< As clang spells it in the slice.
-    std::string element = "byte";  ///< Scalar type if all of the variable is made of one.
+    std::string element = "byte";  ///< Scalar type if all of the variable is made of one, or its layout.
   };
   std::map<std::string, Variable> variables;   ///< By canonical key.
-  std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one.
+  std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one;
+                                               ///< of a mixture that holds floats, its layout (judge/yardstick.h).
 };
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);

@@ -88,7 +88,8 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
     std::vector<std::byte> value;
     if (!parameter.pointee.empty()) {
       std::string element = element_of(parameter.pointee, facts);
-      if (element == "pointer" || (element == "byte" && parameter.pointee.starts_with("struct ")))
+      if (element == "pointer" || element.starts_with("{") ||
+          (element == "byte" && parameter.pointee.starts_with("struct ")))
         return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " points to " +
                        parameter.pointee + "; record a run of the application instead");
       auto type = ElementType::parse(element);

@@ -127,6 +127,27 @@ TEST(ElementOf, KnowsVectorsStructsAndPointers) {
   EXPECT_EQ(element_of("void", facts), "byte");
 }
 
+TEST(ModuleFacts, LayOutStructsThatMixFloatsWithOtherThings) {
+  FrontendOptions options;
+  options.language = "cuda";
+  auto facts = module_facts(
+      "struct Particle { float x, y; int id; double mass; };\n"
+      "struct Pair { float a, b; };\n"
+      "struct Tagged { union { float f; int i; } what; float weight; Particle* next; };\n"
+      "struct Counts { int n; long m; };\n"
+      "__global__ void k(Particle* p, Pair* q, Tagged* t, Counts* c) {\n"
+      "  int i = threadIdx.x;\n  p[i].mass += p[i].x; q[i].a = q[i].b; t[i].weight += 1; c[i].n++;\n}\n",
+      options);
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_EQ(facts->structs["Particle"], "{float@0,float@4,int@8,double@16}24");
+  EXPECT_EQ(facts->structs["Pair"], "float");
+  EXPECT_EQ(facts->structs["Tagged"],
+            "{unsigned char@0,unsigned char@1,unsigned char@2,unsigned char@3,float@4,unsigned long@8}16")
+      << "a union may hold anything";
+  EXPECT_EQ(facts->structs.count("Counts"), 0u) << "without floats, bytes say it as well";
+  EXPECT_EQ(element_of("struct Particle", *facts), "{float@0,float@4,int@8,double@16}24");
+}
+
 TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   auto scratch = std::move(*TemporaryFolder::create("kernelift-synth-test"));
   ScannedKernel kernel;

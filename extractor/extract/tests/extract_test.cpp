@@ -65,6 +65,13 @@ class ExtractTest : public ::testing::Test {
     ASSERT_TRUE(index->write(state_ / "scan.json").ok());
   }
 
+  /// A launch of twice<double> beside those of smooth.
+  void capture_twice() {
+    also_.push_back({"_ZN3app5twiceIdEEvPT_", 0x200000002000});
+    capture();
+  }
+  std::vector<std::pair<std::string, uint64_t>> also_;   ///< Kernels of one pointer that the next capture() holds too.
+
   /// Two launches of smooth as the recorder would have left them.
   void capture() {
     fs::remove_all(state_ / "capture");
@@ -90,6 +97,15 @@ class ExtractTest : public ::testing::Test {
           {"_ZN3app12_GLOBAL__N_15tableE", canonical_key("_ZN3app12_GLOBAL__N_15tableE"), true, 0x7000, store(table),
            store(table)},
           {"_ZN3app16unused_elsewhereE", "app::unused_elsewhere", false, 0x8000, store({0}), store({0})}};
+      ASSERT_TRUE(writer->finish_instance(instance).ok());
+    }
+    for (auto& [mangled, address] : also_) {
+      CapturedInstance instance;
+      instance.id = "beef-0001", instance.mangled = mangled, instance.kernel = canonical_key(mangled), instance.unit = source_;
+      instance.geometry = {{1, 1, 1}, {32, 1, 1}, 0, false};
+      instance.arguments.resize(8), std::memcpy(instance.arguments.data(), &address, 8);
+      instance.parameters = {{0, 8}}, instance.weight = 1, instance.microseconds = 5;
+      instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, 1)), store(std::vector<float>(64, 2)), "arg 0"}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
     CaptureInfo info;
@@ -181,6 +197,35 @@ TEST_F(ExtractTest, SaysWhichKernelsAnAmbiguousWordNames) {
   auto unrecorded = extract_mep(options("other"));
   ASSERT_FALSE(unrecorded.ok());
   EXPECT_THAT(unrecorded.error().message, HasSubstr("app::smooth"));
+}
+
+TEST_F(ExtractTest, TakesTheOneInstanceOfATemplateThatWasCaptured) {
+  scan();
+  capture_twice();
+  auto folder = extract_mep(options("twice"));
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_THAT(Mep::read(*folder)->kernel_key, HasSubstr("twice<double>"));
+}
+
+TEST_F(ExtractTest, RefusesSourcesThatChangedSinceTheScan) {
+  scan();
+  capture();
+  auto rewrite = [&](const std::string& text) { ASSERT_TRUE(write_atomically(source_, text).ok()); };
+  auto complaint = [&] {
+    auto folder = extract_mep(options("smooth"));
+    return folder.ok() ? "" : folder.error().message;
+  };
+  std::string body = kSource, launch = kSource;
+  body.replace(body.find("out[i] ="), 8, "out[i]  =");
+  launch.replace(launch.find("smooth<<<"), 0, "\n");
+  for (auto& changed : {"// a line on top\n" + std::string(kSource), body, launch}) {
+    rewrite(changed);
+    EXPECT_THAT(complaint(), HasSubstr("was changed after it was scanned"));
+  }
+  rewrite(kSource + std::string("// a line at the end\n"));
+  EXPECT_EQ(complaint(), "");
+  fs::remove(source_);
+  EXPECT_THAT(complaint(), HasSubstr("scan the application again"));
 }
 
 TEST_F(ExtractTest, MakesInputsUpWhenAskedAndSaysSo) {
