@@ -63,10 +63,15 @@ bool drain(int fd, std::string& into, size_t limit) {
 
 }  // namespace
 
+constexpr int kShellsSignal = 128;  ///< What shells add to the signal that killed a command.
+
 std::string ProcessOutcome::describe() const {
-  char text[128];
+  char text[192];
   if (timed_out) std::snprintf(text, sizeof text, "ran past its limit and was stopped after %.1f s", seconds);
   else if (signal) std::snprintf(text, sizeof text, "was killed by signal %d (%s)", signal, strsignal(signal));
+  else if (exit_code > kShellsSignal && exit_code < kShellsSignal + NSIG)
+    std::snprintf(text, sizeof text, "exited with %d, as a shell does whose command was killed by signal %d (%s)", exit_code,
+                  exit_code - kShellsSignal, strsignal(exit_code - kShellsSignal));
   else std::snprintf(text, sizeof text, "exited with %d", exit_code);
   return text;
 }
