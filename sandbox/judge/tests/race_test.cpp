@@ -55,6 +55,24 @@ TEST(Race, StopsAtItsBudget) {
   EXPECT_EQ(run(0.98, 0.2, 3, rules).stopped(), Race::Stop::Budget);
 }
 
+TEST(Race, OverrunsItsBudgetByNoMoreThanAPair) {
+  RaceRules rules;
+  rules.most_seconds = 0.01;  // Pairs take about 0.2 ms: 50 of them, where strides alone would lead to 60 or more.
+  rules.most_rounds = 1000;
+  size_t pairs = run(0.98, 0.2, 3, rules).baseline().size();
+  EXPECT_GE(pairs, 30u);
+  EXPECT_LE(pairs, 60u);
+}
+
+TEST(Race, SoonGivesUpWhoCannotComeNearTheBestSoFar) {
+  RaceRules rules;
+  rules.smallest_gain = 2;  // What the best reached, or nearly.
+  Race slow = run(1 / 1.5, 0.02, 1, rules), near = run(1 / 2.1, 0.02, 1, rules);
+  EXPECT_EQ(slow.stopped(), Race::Stop::CannotWin);
+  EXPECT_EQ(slow.baseline().size(), 2u) << "faster than the original, but not by enough";
+  EXPECT_EQ(near.stopped(), Race::Stop::Settled);
+}
+
 TEST(Race, EndsWhenNoSamplesCome) {
   Race race{RaceRules{}};
   race.add({}, {});
