@@ -42,11 +42,16 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
 
 }  // namespace
 
-Status start_activity(const Cupti& cupti, KernelRunSink sink) {
+Status prepare_activity(const Cupti& cupti, KernelRunSink sink) {
   cupti_table = &cupti;
   run_sink = sink;
   CUptiResult result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
-  if (result == CUPTI_SUCCESS) result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  if (result == CUPTI_SUCCESS) return done();
+  return environment_error("CUPTI does not hand over activity records: " + cupti.text(result));
+}
+
+Status start_activity(const Cupti& cupti) {
+  CUptiResult result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not trace kernels: " + cupti.text(result));
   cupti.cuptiActivityFlushPeriod(kFlushMilliseconds);
   return done();

@@ -21,8 +21,9 @@ struct KernelRun {
 /// Called for every kernel that ran; once with a null name after each buffer.
 using KernelRunSink = void (*)(const KernelRun&);
 
-/// One per process, as CUPTI's callbacks have no user pointer.
-Status start_activity(const Cupti& cupti, KernelRunSink sink);
+/// Once per process: CUPTI's callbacks have no user pointer. Records come after start_activity() only.
+Status prepare_activity(const Cupti& cupti, KernelRunSink sink);
+Status start_activity(const Cupti& cupti);
 /// Hands over everything that is complete, also half-filled buffers.
 void flush_activity(const Cupti& cupti);
 void stop_activity(const Cupti& cupti);

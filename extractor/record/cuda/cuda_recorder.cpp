@@ -83,10 +83,11 @@ Status CudaRecorder::start(const std::string& cupti_path) {
     return refused("the application, or another tool, uses CUPTI already, and there can be one only");
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
   if (!enable_callbacks()) return environment_error("CUPTI does not report the driver's calls");
+  KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
   off_ = false;
   if (config_.profile_only) {
     std::lock_guard lock(turn_);
-    KERNELIFT_TRY(start_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
+    KERNELIFT_TRY(start_activity(cupti_));
     activity_on_ = true;
   }
   return done();
@@ -127,7 +128,7 @@ void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceDat
         gate_.enter();  // Not under an image that is being taken.
         stillness_.context_gone(event.context);
         snapshots_.context_gone(event.context);
-        allocations_.clear();
+        allocations_.context_gone(event.context);
         gate_.leave();
         break;
       case CUPTI_CBID_RESOURCE_MODULE_LOADED:
@@ -155,14 +156,14 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
-      else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, true, false, allocations_);
+      else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       return;
     }
     if (*call.correlationData == kCapturing) return launch_exit(call);
     if (*call.correlationData != kInside) return;
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
-      case kMemory: note_memory_call(cbid, call.functionParams, false, succeeded, allocations_); break;
+      case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
       // All these begin with the stream.
       case kCaptureBegin: if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams)); break;
       case kCaptureEnd: stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams)); break;
@@ -195,15 +196,14 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     archive_.omit(kernel.key, arguments.error().message);
     return;
   }
-  uint64_t version = 0;
-  auto live = allocations_.map(modules_.variables(&version), version);
+  auto live = allocations_.map(modules_);
   LaunchTraits traits{launch.geometry, scalar_hash(*arguments, *live)};
   bool chosen = false;
   {
     std::lock_guard lock(turn_);
     if (!activity_on_) {
       activity_on_ = true;
-      if (auto status = start_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }); !status.ok())
+      if (auto status = start_activity(cupti_); !status.ok())
         archive_.omit("durations", status.error().message);
     }
     if (awaited_.size() >= kMostAwaited) awaited_.clear();
@@ -227,16 +227,17 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     abandoned(what, "other threads' calls to the driver did not end within 2 s");
     return false;
   }
-  auto give_up = [&] {
-    pending_.reset();
-    gate_.open();
-    gate_.enter();
-    return false;
-  };
-  if (stillness_.capturing()) return give_up();
+  // However this ends: a thread that took no image is inside the gate again, and others go on.
+  struct BackInside {
+    Gate* gate;
+    ~BackInside() {
+      if (gate) gate->open(), gate->enter();
+    }
+  } back{&gate_};
+  if (stillness_.capturing()) return false;
   if (!stillness_.wait(call.context, deadline)) {
     abandoned(what, "the device was not idle within 2 s (a stream may be waiting for the application)");
-    return give_up();
+    return false;
   }
   Snapshots::Request request{call.context, kernel, {}, what, config_.instance_bytes};
   CapturedInstance& instance = request.instance;
@@ -258,20 +259,25 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     std::lock_guard lock(turn_);
     if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
     images_off_ = images_off_ || (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow);
-    return give_up();
+    return false;
   }
   if (!taken->notes.empty()) {
     std::lock_guard lock(turn_);
     for (auto& note : taken->notes) archive_.omit(kernel.key, note);
   }
   pending_ = Pending{std::move(taken->instance), call.correlationId, call.context};
+  back.gate = nullptr;
   return true;
 }
 
 void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
-  take_after(*static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS);
+  ClosedGate closed(gate_);
+  try {
+    take_after(*static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS);
+  } catch (...) {
+    off_ = true;
+  }
   pending_.reset();
-  gate_.open();
 }
 
 void CudaRecorder::take_after(bool launched) {

@@ -35,6 +35,7 @@ void attach() {
   std::atexit([] { recorder->finish(); });
   auto let_go = [] { recorder->let_go(kLetGo); };
   detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiSubscribe), let_go);
+  detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiActivityRegisterCallbacks), let_go);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "extractor/record/cuda/snapshot.h"
 
 #include <cstring>
+#include <set>
 
 #include "core/model/kernel_key.h"
 
@@ -14,6 +15,39 @@ uint64_t word_at(const std::vector<std::byte>& bytes, size_t at) {
   uint64_t word;
   std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
+}
+
+/// Reads only what the driver says is memory, as large as it says: a list can be wrong, and a wrong read is an error in
+/// the application's context.
+class Verified : public MemoryReader {
+ public:
+  Verified(const CudaDriver& driver, MemoryReader& reader) : driver_(driver), reader_(reader) {
+    driver_.cuCtxGetDevice(&device_);
+  }
+  Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
+                                                 const AllocationMap& allocations) override {
+    if (kind != MemoryKind::Variable) {
+      auto first = classify(driver_, address), last = classify(driver_, address + size - 1);
+      if (first.known != Classified::Kind::Memory || last.known != Classified::Kind::Memory) {
+        gone.insert(address);
+        return std::vector<AddressFound>();
+      }
+      if (first.device >= 0 && first.device != device_) elsewhere.insert(address);
+    }
+    return reader_.look_through(address, size, kind, allocations);
+  }
+  std::set<uint64_t> gone, elsewhere;
+
+ private:
+  const CudaDriver& driver_;
+  MemoryReader& reader_;
+  CUdevice device_ = 0;
+};
+
+std::string hex(uint64_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
 }
 
 }  // namespace
@@ -30,20 +64,14 @@ void Snapshots::context_gone(CUcontext context) {
   contexts_.erase(context);
 }
 
-std::shared_ptr<const AllocationMap> Snapshots::known_memory() {
-  uint64_t version = 0;
-  auto variables = modules_.variables(&version);
-  return allocations_.map(variables, version);
-}
-
-void Snapshots::discover(const std::vector<std::byte>& arguments) {
-  auto known = known_memory();
+void Snapshots::discover(const std::vector<std::byte>& arguments, CUcontext context) {
+  auto known = allocations_.map(modules_);
   for (size_t at = 0; at + sizeof(uint64_t) <= arguments.size(); at += sizeof(uint32_t)) {
     uint64_t value = word_at(arguments, at);
     if (value < kLowestAddress || value >= kHighestAddress || known->find(value)) continue;
     auto answer = classify(driver_, value);
     if (answer.known == Classified::Kind::Memory)
-      allocations_.added(answer.memory.address, answer.memory.size, answer.memory.kind);
+      allocations_.added(answer.memory.address, answer.memory.size, answer.memory.kind, context);
   }
 }
 
@@ -91,8 +119,8 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   const KernelCode& code = request.kernel.code;
   if (std::string where = texture_among(instance); !where.empty())
     return refused(where + " is a texture or surface object; the array behind it cannot be captured");
-  discover(instance.arguments);
-  auto live = known_memory();
+  discover(instance.arguments, request.context);
+  auto live = allocations_.map(modules_);
   std::vector<ReachRoot> roots;
   uint64_t variable_bytes = 0;
   for (auto& variable : code.variables) {
@@ -109,8 +137,18 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (!archive.open()) return environment_error("recording has been switched off");
   }
   here.images.begin(archive.writer(), surely_fits);
-  KERNELIFT_ASSIGN(auto regions, reachable(instance.arguments, instance.parameters, roots, *live, here.images,
-                                           request.most_bytes));
+  Verified memory(driver_, here.images);
+  KERNELIFT_ASSIGN(auto regions,
+                   reachable(instance.arguments, instance.parameters, roots, *live, memory, request.most_bytes));
+  std::erase_if(regions, [&](auto& region) {
+    if (memory.gone.contains(region.address))
+      taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +
+                            "): the driver no longer knows it");
+    else if (memory.elsewhere.contains(region.address))
+      taken.notes.push_back("where memory at " + hex(region.address) + " (" + region.reached_from +
+                            ") lies: on another GPU; its content is captured");
+    return memory.gone.contains(region.address);
+  });
   {
     std::lock_guard lock(archive_turn);
     if (!archive.has_room(request.what, regions, variable_bytes, request.most_bytes))

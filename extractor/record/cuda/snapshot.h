@@ -43,9 +43,8 @@ class Snapshots {
     PerContext(const CudaDriver& driver, Crew& crew) : copies(driver), images(copies, crew) {}
   };
   PerContext& per_context(CUcontext context);
-  std::shared_ptr<const AllocationMap> known_memory();
   /// Asks the driver about argument words that look like addresses and are not known.
-  void discover(const std::vector<std::byte>& arguments);
+  void discover(const std::vector<std::byte>& arguments, CUcontext context);
   std::string texture_among(const CapturedInstance& instance) const;
   void ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const;
 

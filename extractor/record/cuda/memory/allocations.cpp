@@ -33,10 +33,10 @@ Classified classify(const CudaDriver& driver, uint64_t address) {
   return result;
 }
 
-void Allocations::added(uint64_t address, uint64_t size, MemoryKind kind) {
+void Allocations::added(uint64_t address, uint64_t size, MemoryKind kind, CUcontext context) {
   if (address == 0 || size == 0) return;
   std::lock_guard lock(turn_);
-  live_[address] = {address, size, kind};
+  live_[address] = {{address, size, kind}, context};
   ++version_;
 }
 
@@ -79,18 +79,17 @@ bool Allocations::is_texture(uint64_t handle) const {
   return textures_.contains(handle);
 }
 
-void Allocations::clear() {
+void Allocations::context_gone(CUcontext context) {
   std::lock_guard lock(turn_);
-  live_.clear(), mapped_.clear(), reserved_.clear(), textures_.clear();
-  ++version_;
+  version_ += std::erase_if(live_, [&](auto& one) { return one.second.context == context; });
 }
 
-std::shared_ptr<const AllocationMap> Allocations::map(const std::vector<LiveMemory>& variables,
-                                                      uint64_t variables_version) {
+std::shared_ptr<const AllocationMap> Allocations::map(const Modules& modules) {
   std::lock_guard lock(turn_);
+  uint64_t variables_version = modules.version();
   if (made_ && made_version_ == version_ && made_variables_ == variables_version) return made_;
-  std::vector<LiveMemory> list(variables.begin(), variables.end());
-  for (auto& [_, memory] : live_) list.push_back(memory);
+  std::vector<LiveMemory> list = modules.variables();
+  for (auto& [_, owned] : live_) list.push_back(owned.memory);
   LiveMemory run;
   uint64_t run_reservation = 0;
   for (auto& [address, size] : mapped_) {
@@ -153,43 +152,43 @@ Effect effect_of(uint32_t cbid) {
 
 uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-void note_given(uint32_t cbid, const void* parameters, Allocations& into) {
+void note_given(uint32_t cbid, const void* parameters, CUcontext context, Allocations& into) {
   switch (cbid) {
     case KL_CBID(cuMemAlloc_v2): {
       auto& p = KL_PARAMETERS(cuMemAlloc_v2);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
     }
     case KL_CBID(cuMemAllocPitch_v2): {
       auto& p = KL_PARAMETERS(cuMemAllocPitch_v2);
-      return into.added(*p.dptr, *p.pPitch * p.Height, MemoryKind::Device);
+      return into.added(*p.dptr, *p.pPitch * p.Height, MemoryKind::Device, context);
     }
     case KL_CBID(cuMemAllocManaged): {
       auto& p = KL_PARAMETERS(cuMemAllocManaged);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Managed);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Managed, context);
     }
     case KL_CBID(cuMemAllocAsync):
     case KL_CBID(cuMemAllocAsync_ptsz): {
       auto& p = KL_PARAMETERS(cuMemAllocAsync);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
     }
     case KL_CBID(cuMemAllocFromPoolAsync):
     case KL_CBID(cuMemAllocFromPoolAsync_ptsz): {
       auto& p = KL_PARAMETERS(cuMemAllocFromPoolAsync);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device);
+      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
     }
     case KL_CBID(cuMemHostAlloc):
     case KL_CBID(cuMemHostAlloc_v2): {
       auto& p = KL_PARAMETERS(cuMemHostAlloc);
-      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped);
+      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped, context);
     }
     case KL_CBID(cuMemAllocHost_v2): {
       auto& p = KL_PARAMETERS(cuMemAllocHost_v2);
-      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped);
+      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped, context);
     }
     case KL_CBID(cuMemHostRegister):
     case KL_CBID(cuMemHostRegister_v2): {
       auto& p = KL_PARAMETERS(cuMemHostRegister);
-      return into.added(number(p.p), p.bytesize, MemoryKind::HostMapped);
+      return into.added(number(p.p), p.bytesize, MemoryKind::HostMapped, context);
     }
     case KL_CBID(cuMemMap): {
       auto& p = KL_PARAMETERS(cuMemMap);
@@ -224,10 +223,11 @@ void note_taken(uint32_t cbid, const void* parameters, Allocations& into) {
 
 bool is_memory_call(uint32_t cbid) { return effect_of(cbid) != Effect::None; }
 
-void note_memory_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, Allocations& into) {
+void note_memory_call(uint32_t cbid, const void* parameters, CUcontext context, bool before, bool succeeded,
+                      Allocations& into) {
   Effect effect = effect_of(cbid);
   if (effect == Effect::Takes && before) note_taken(cbid, parameters, into);
-  if (effect == Effect::Gives && !before && succeeded) note_given(cbid, parameters, into);
+  if (effect == Effect::Gives && !before && succeeded) note_given(cbid, parameters, context, into);
 }
 
 }  // namespace kernelift

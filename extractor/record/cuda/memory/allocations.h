@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/toolchain/cuda_driver.h"
+#include "extractor/record/cuda/memory/modules.h"
 #include "extractor/record/reach.h"
 
 namespace kernelift {
@@ -26,23 +27,27 @@ Classified classify(const CudaDriver& driver, uint64_t address);
 
 class Allocations {
  public:
-  void added(uint64_t address, uint64_t size, MemoryKind kind);
+  void added(uint64_t address, uint64_t size, MemoryKind kind, CUcontext context);
   void removed(uint64_t address);
-  void mapped(uint64_t address, uint64_t size);    ///< By cuMemMap.
+  void mapped(uint64_t address, uint64_t size);    ///< By cuMemMap: belongs to no context.
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
   void texture(uint64_t handle, bool live);        ///< A texture or surface object came or went.
   bool is_texture(uint64_t handle) const;
-  /// Everything is gone: the context was destroyed.
-  void clear();
+  /// What was allocated in it went with it.
+  void context_gone(CUcontext context);
 
-  /// All of it and `variables` besides, ordered; made anew only after a change.
-  std::shared_ptr<const AllocationMap> map(const std::vector<LiveMemory>& variables, uint64_t variables_version);
+  /// All of it and the variables placed in `modules`, ordered; made anew only after a change.
+  std::shared_ptr<const AllocationMap> map(const Modules& modules);
 
  private:
   mutable std::mutex turn_;
-  std::map<uint64_t, LiveMemory> live_;           ///< By address.
+  struct Owned {
+    LiveMemory memory;
+    CUcontext context;
+  };
+  std::map<uint64_t, Owned> live_;                ///< By address.
   std::map<uint64_t, uint64_t> mapped_, reserved_;  ///< Address to size.
   std::map<uint64_t, int> textures_;
   uint64_t version_ = 1, made_version_ = 0, made_variables_ = 0;
@@ -52,6 +57,7 @@ class Allocations {
 /// The driver's calls that allocate, free or map, by CUPTI's number.
 bool is_memory_call(uint32_t cbid);
 /// Notes what such a call is about to free (before) or has given (after, when it succeeded).
-void note_memory_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, Allocations& into);
+void note_memory_call(uint32_t cbid, const void* parameters, CUcontext context, bool before, bool succeeded,
+                      Allocations& into);
 
 }  // namespace kernelift

@@ -80,9 +80,8 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
   return code;
 }
 
-std::vector<LiveMemory> Modules::variables(uint64_t* version) const {
+std::vector<LiveMemory> Modules::variables() const {
   std::lock_guard lock(turn_);
-  *version = version_;
   std::vector<LiveMemory> list;
   for (auto& [address, variable] : placed_) list.push_back({address, variable.size, MemoryKind::Variable});
   return list;

@@ -45,8 +45,9 @@ class Modules {
   void unloaded(uint32_t id);
   /// EXPECTS: no stream captures; may load the kernel's module.
   KernelCode code_of(const CudaDriver& driver, CUfunction handle, const std::string& name);
-  /// Variables placed so far, of all modules, and a number that changes with them.
-  std::vector<LiveMemory> variables(uint64_t* version) const;
+  /// Variables placed so far, of all modules, and a number that grows when they change.
+  std::vector<LiveMemory> variables() const;
+  uint64_t version() const { return version_.load(); }
   /// Variable names by address, for what points at one.
   std::string variable_at(uint64_t address) const;
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }  ///< Grows when one is unloaded.
@@ -55,8 +56,8 @@ class Modules {
   mutable std::mutex turn_;
   std::vector<std::shared_ptr<const ModuleImage>> images_;  ///< In the order they were loaded.
   std::unordered_map<uint64_t, PlacedVariable> placed_;
-  uint64_t kept_bytes_ = 0, version_ = 1;
-  std::atomic<uint64_t> generation_{1};
+  uint64_t kept_bytes_ = 0;
+  std::atomic<uint64_t> version_{1}, generation_{1};
 };
 
 }  // namespace kernelift

@@ -1,0 +1,494 @@
+// The CUDA recorder's parts without a GPU: host memory stands for device memory, a table of lambdas for the driver.
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <random>
+#include <thread>
+
+#include "core/base/file.h"
+#include "extractor/record/cuda/detour.h"
+#include "extractor/record/cuda/launch.h"
+#include "extractor/record/cuda/memory/allocations.h"
+#include "extractor/record/cuda/memory/cubin.h"
+#include "extractor/record/cuda/memory/gate.h"
+#include "extractor/record/cuda/memory/images.h"
+#include "extractor/record/cuda/memory/modules.h"
+#include "extractor/record/cuda/memory/stillness.h"
+
+// Not in the namespace: CUPTI's structures are C.
+#include <cupti.h>
+
+namespace kernelift {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+TEST(Gate, WaitsForThoseInsideAndHoldsUpThoseWhoCome) {
+  Gate gate;
+  std::atomic<bool> other_left{false}, late_entered{false};
+  gate.enter();
+  std::atomic<bool> other_inside{false};
+  std::thread other([&] {
+    gate.enter();
+    other_inside = true;
+    std::this_thread::sleep_for(30ms);
+    other_left = true;
+    gate.leave();
+  });
+  while (!other_inside) std::this_thread::yield();
+  ASSERT_TRUE(gate.close(in(5s)));
+  EXPECT_TRUE(other_left);
+  std::thread late([&] {
+    gate.enter();
+    late_entered = true;
+    gate.leave();
+  });
+  std::this_thread::sleep_for(30ms);
+  EXPECT_FALSE(late_entered);
+  gate.open();
+  late.join(), other.join();
+  EXPECT_TRUE(late_entered);
+  EXPECT_EQ(gate.inside(), 0);
+}
+
+TEST(Gate, GivesUpAtTheDeadlineAndLeavesEverybodyGoing) {
+  Gate gate;
+  gate.enter();
+  std::atomic<bool> stop{false}, inside{false};
+  std::thread stuck([&] {
+    gate.enter();
+    inside = true;
+    while (!stop) std::this_thread::yield();
+    gate.leave();
+  });
+  while (!inside) std::this_thread::yield();
+  EXPECT_FALSE(gate.close(in(30ms)));
+  EXPECT_EQ(gate.inside(), 2);
+  gate.enter();  // Nobody is held up.
+  gate.leave();
+  stop = true;
+  stuck.join();
+  gate.leave();
+}
+
+TEST(Gate, TwoThreadsThatBothWantToCloseItTakeTurns) {
+  Gate gate;
+  std::atomic<int> closed{0}, most{0};
+  auto work = [&] {
+    for (int i = 0; i < 50; ++i) {
+      gate.enter();
+      if (gate.close(in(10s))) {
+        most = std::max(most.load(), ++closed);
+        --closed;
+        gate.open();
+      } else {
+        gate.leave();
+      }
+    }
+  };
+  std::thread one(work), two(work);
+  one.join(), two.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(gate.inside(), 0);
+}
+
+/// A GPU image with one kernel and some variables, put together by hand.
+class Elf {
+ public:
+  Elf() {
+    section(".shstrtab", SHT_STRTAB);
+    section(".nv.constant3", SHT_PROGBITS);
+    section(".nv.global", SHT_NOBITS);
+    section(".text.k", SHT_PROGBITS);
+    symbols_.push_back({});
+  }
+  void symbol(const std::string& name, unsigned char type, unsigned char other, uint16_t section, uint64_t size) {
+    symbols_.push_back({uint32_t(strings_.size()), static_cast<unsigned char>(ELF64_ST_INFO(STB_LOCAL, type)), other, section, 0, size});
+    strings_ += name + '\0';
+  }
+  std::vector<std::byte> bytes() {
+    std::vector<Elf64_Shdr> sections = sections_;
+    std::string names = names_;
+    auto name = [&](const char* text) {
+      names += std::string(text) + '\0';
+      return uint32_t(names.size() - std::strlen(text) - 1);
+    };
+    uint32_t strtab = name(".strtab"), symtab = name(".symtab");
+    std::vector<std::byte> out(sizeof(Elf64_Ehdr));
+    auto append = [&](const void* from, size_t size) {
+      auto* begin = static_cast<const std::byte*>(from);
+      size_t at = out.size();
+      out.insert(out.end(), begin, begin + size);
+      return at;
+    };
+    Elf64_Shdr text{}, table{};
+    sections[1].sh_offset = append(names.data(), names.size()), sections[1].sh_size = names.size();
+    text.sh_name = strtab, text.sh_type = SHT_STRTAB, text.sh_size = strings_.size();
+    text.sh_offset = append(strings_.data(), strings_.size());
+    table.sh_name = symtab, table.sh_type = SHT_SYMTAB, table.sh_entsize = sizeof(Elf64_Sym);
+    table.sh_size = symbols_.size() * sizeof(Elf64_Sym);
+    table.sh_offset = append(symbols_.data(), table.sh_size), table.sh_link = uint32_t(sections.size());
+    sections.push_back(text), sections.push_back(table);
+    Elf64_Ehdr head{};
+    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+    head.e_ident[EI_CLASS] = ELFCLASS64, head.e_ehsize = sizeof head, head.e_shentsize = sizeof(Elf64_Shdr);
+    head.e_shnum = uint16_t(sections.size()), head.e_shstrndx = 1;
+    head.e_shoff = append(sections.data(), sections.size() * sizeof(Elf64_Shdr));
+    std::memcpy(out.data(), &head, sizeof head);
+    return out;
+  }
+  static constexpr uint16_t kConstant = 2, kGlobal = 3, kText = 4;
+
+ private:
+  void section(const char* name, uint32_t type) {
+    if (sections_.empty()) sections_.push_back({});
+    Elf64_Shdr header{};
+    header.sh_name = uint32_t(names_.size()), header.sh_type = type;
+    names_ += std::string(name) + '\0';
+    sections_.push_back(header);
+  }
+  std::string names_ = std::string(1, '\0'), strings_ = std::string(1, '\0');
+  std::vector<Elf64_Shdr> sections_;
+  std::vector<Elf64_Sym> symbols_;
+};
+
+std::vector<std::byte> sample_image(uint64_t table_size = 64) {
+  Elf elf;
+  elf.symbol("_Z1kPf", STT_FUNC, 0x10, Elf::kText, 128);
+  elf.symbol("helper", STT_FUNC, 0, Elf::kText, 16);
+  elf.symbol("table", STT_OBJECT, 0, Elf::kConstant, table_size);
+  elf.symbol("counter", STT_OBJECT, 0, Elf::kGlobal, 4);
+  elf.symbol("shared", STT_OBJECT, 4, Elf::kGlobal, 8);
+  elf.symbol("$str", STT_OBJECT, 0, Elf::kGlobal, 7);
+  elf.symbol("vprintf", STT_FUNC, 0x10, SHN_UNDEF, 0);
+  return elf.bytes();
+}
+
+TEST(Cubin, ListsKernelsAndVariablesOfTheImageButNotTheCompilersOwn) {
+  auto image = sample_image();
+  auto symbols = read_cubin(image);
+  ASSERT_TRUE(symbols.ok()) << symbols.error().message;
+  EXPECT_THAT(symbols->kernels, ElementsAre("_Z1kPf"));
+  ASSERT_EQ(symbols->variables.size(), 3u);
+  EXPECT_EQ(symbols->variables[0].name, "table");
+  EXPECT_TRUE(symbols->variables[0].constant);
+  EXPECT_EQ(symbols->variables[0].size, 64u);
+  EXPECT_FALSE(symbols->variables[1].constant);
+  EXPECT_TRUE(symbols->variables[2].managed);
+  EXPECT_EQ(cubin_size(image), image.size());
+}
+
+TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {
+  auto image = sample_image();
+  for (size_t length = 0; length < image.size(); ++length) {
+    auto cut = read_cubin(std::span(image).first(length));
+    if (!cut.ok()) EXPECT_THAT(cut.error().message, HasSubstr("GPU image"));
+    cubin_size(std::span(image).first(length));
+  }
+  std::mt19937 random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    auto damaged = image;
+    for (int flips = 0; flips < 3; ++flips) damaged[random() % damaged.size()] ^= std::byte(1 << random() % 8);
+    auto read = read_cubin(damaged);
+    if (!read.ok()) EXPECT_FALSE(read.error().message.empty());
+    cubin_size(damaged);
+  }
+}
+
+/// Device memory that is this process's own; copies are made when they are waited for, as late as a device might.
+class HostCopies : public CopySource {
+ public:
+  Result<std::vector<std::byte*>> buffers(size_t count, size_t bytes) override {
+    std::vector<std::byte*> list;
+    for (size_t i = 0; i < count; ++i) {
+      memory_.push_back(std::make_unique<std::byte[]>(bytes));
+      list.push_back(memory_.back().get());
+    }
+    under_way_.resize(count);
+    return list;
+  }
+  const std::byte* direct(uint64_t address, MemoryKind kind) override {
+    return kind == MemoryKind::HostMapped ? reinterpret_cast<const std::byte*>(address) : nullptr;
+  }
+  Status start(size_t buffer, uint64_t address, uint64_t size) override {
+    if (address == fails_at) return environment_error("no such memory");
+    under_way_[buffer] = {address, size};
+    return done();
+  }
+  Status finish(size_t buffer) override {
+    auto [address, size] = std::exchange(under_way_[buffer], {});
+    std::memcpy(memory_[buffer].get(), reinterpret_cast<const void*>(address), size);
+    return done();
+  }
+  uint64_t fails_at = 0;
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<std::pair<uint64_t, uint64_t>> under_way_;
+};
+
+class ImagesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    writer_ = std::move(*CaptureWriter::create(scratch_.path() / "capture"));
+    std::mt19937_64 random(1);
+    for (auto& word : memory_) word = random() >> 20;
+  }
+  std::vector<std::byte> read_back(const Image& image) {
+    CapturedInstance instance;
+    instance.id = "x", instance.regions = {{address(), MemoryKind::Device, image, image, "arg 0"}};
+    EXPECT_TRUE(writer_->finish_instance(instance).ok());
+    auto capture = Capture::open(scratch_.path() / "capture");
+    return capture.ok() ? *capture->load(image) : std::vector<std::byte>();
+  }
+  uint64_t address() { return reinterpret_cast<uint64_t>(memory_.data()); }
+  uint64_t size() { return memory_.size() * sizeof(uint64_t); }
+  bool equal(const std::vector<std::byte>& bytes) {
+    return bytes.size() == size() && std::memcmp(bytes.data(), memory_.data(), size()) == 0;
+  }
+
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-images-test"));
+  std::unique_ptr<CaptureWriter> writer_;
+  std::vector<uint64_t> memory_ = std::vector<uint64_t>((75 << 20) / 8 + 3);  // More than all buffers together.
+  HostCopies copies_;
+  Crew& crew_ = *new Crew(3);  // Its threads outlive the test.
+  Images images_{copies_, crew_};
+};
+
+TEST_F(ImagesTest, StoresLargeMemoryWholeWithFewBuffers) {
+  images_.begin(*writer_, false);
+  auto image = images_.image(address(), size(), MemoryKind::Device);
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_EQ(image->chunks.size(), (size() + kChunkBytes - 1) / kChunkBytes);
+  EXPECT_TRUE(equal(read_back(*image)));
+}
+
+TEST_F(ImagesTest, ReadsPinnedMemoryWhereItLies) {
+  images_.begin(*writer_, false);
+  auto image = images_.image(address(), size(), MemoryKind::HostMapped);
+  ASSERT_TRUE(image.ok());
+  EXPECT_TRUE(equal(read_back(*image)));
+}
+
+TEST_F(ImagesTest, StoresWhileItLooksForAddressesAndReadsAgainOnlyWhatChanged) {
+  int target = 0;
+  memory_[7'000'001] = reinterpret_cast<uint64_t>(&target);
+  AllocationMap map({{reinterpret_cast<uint64_t>(&target), sizeof target, MemoryKind::Device}});
+  images_.begin(*writer_, true);
+  auto found = images_.look_through(address(), size(), MemoryKind::Device, map);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().offset, 7'000'001u * 8);
+  uint64_t read = images_.bytes_read();
+  auto before = images_.image(address(), size(), MemoryKind::Device);
+  EXPECT_EQ(images_.bytes_read(), read) << "it is stored already";
+  images_.changed();
+  memory_[0] ^= 1;
+  auto after = images_.image(address(), size(), MemoryKind::Device);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_NE(before->chunks[0], after->chunks[0]);
+  EXPECT_TRUE(std::equal(before->chunks.begin() + 1, before->chunks.end(), after->chunks.begin() + 1));
+}
+
+TEST_F(ImagesTest, SaysWhichCopyFailedAndGoesOnWorking) {
+  images_.begin(*writer_, false);
+  copies_.fails_at = address() + 2 * Images::kBufferBytes;
+  auto image = images_.image(address(), size(), MemoryKind::Device);
+  ASSERT_FALSE(image.ok());
+  EXPECT_THAT(image.error().message, HasSubstr("no such memory"));
+  copies_.fails_at = 0;
+  EXPECT_TRUE(images_.image(address(), size(), MemoryKind::Device).ok());
+}
+
+TEST(Allocations, JoinsMappedNeighboursOfOneReservationOnly) {
+  Allocations allocations;
+  Modules modules;
+  constexpr uint64_t kMiB = 1 << 20, kBase = uint64_t(1) << 40;
+  allocations.reserved(kBase, 8 * kMiB);
+  allocations.reserved(kBase + 8 * kMiB, 8 * kMiB);
+  for (int i : {1, 2, 7, 8}) allocations.mapped(kBase + i * kMiB, kMiB);
+  auto map = allocations.map(modules);
+  ASSERT_EQ(map->size(), 3u);
+  EXPECT_EQ(map->find(kBase + kMiB)->size, 2 * kMiB);
+  EXPECT_EQ(map->find(kBase + 8 * kMiB + 5)->size, kMiB) << "the reservation ends there";
+  allocations.unmapped(kBase + kMiB, 2 * kMiB);
+  EXPECT_EQ(allocations.map(modules)->size(), 2u);
+}
+
+TEST(Allocations, FollowTheDriversCalls) {
+  Allocations allocations;
+  Modules modules;
+  CUdeviceptr address = 0x7f0000000000;
+  size_t pitch = 512;
+  cuMemAllocPitch_v2_params pitched{&address, &pitch, 400, 30, 4};
+  note_memory_call(CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, &pitched, nullptr, true, false, allocations);
+  EXPECT_EQ(allocations.map(modules)->size(), 0u) << "not before the driver gave it";
+  note_memory_call(CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, &pitched, nullptr, false, true, allocations);
+  ASSERT_EQ(allocations.map(modules)->size(), 1u);
+  EXPECT_EQ(allocations.map(modules)->find(address)->size, 512u * 30);
+  cuMemFree_v2_params freed{address};
+  note_memory_call(CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, &freed, nullptr, true, false, allocations);
+  EXPECT_EQ(allocations.map(modules)->size(), 0u) << "gone before the driver takes it";
+  note_memory_call(CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, &pitched, nullptr, false, false, allocations);
+  EXPECT_EQ(allocations.map(modules)->size(), 0u) << "a call that failed gave nothing";
+}
+
+TEST(Launch, GathersArgumentsByTheLayoutAndFromPackedBuffers) {
+  int first = 7;
+  double second = 2.5;
+  void* pointers[] = {&first, &second};
+  std::vector<Parameter> layout = {{0, 4}, {8, 8}};
+  cuLaunchKernel_params call{nullptr, 1, 2, 3, 4, 5, 6, 77, nullptr, pointers, nullptr};
+  auto launch = decode_launch(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &call);
+  EXPECT_EQ(launch.geometry.grid, (Dim3{1, 2, 3}));
+  EXPECT_EQ(launch.geometry.block, (Dim3{4, 5, 6}));
+  EXPECT_EQ(launch.geometry.shared_bytes, 77u);
+  auto gathered = pack_arguments(launch, layout);
+  ASSERT_TRUE(gathered.ok());
+  struct {
+    int first;
+    double second;
+  } packed{7, 2.5};
+  size_t size = sizeof packed;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  cuLaunchKernel_params other{nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra};
+  auto copied = pack_arguments(decode_launch(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &other), layout);
+  ASSERT_TRUE(copied.ok());
+  EXPECT_EQ(std::memcmp(gathered->data(), copied->data(), 4), 0);
+  EXPECT_EQ(std::memcmp(gathered->data() + 8, copied->data() + 8, 8), 0);
+}
+
+TEST(Launch, ReadsAttributesAndNamesThoseItDoesNotReplay) {
+  CUlaunchAttribute attributes[4]{};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, attributes[0].value.clusterDim = {2, 1, 1};
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, attributes[1].value.cooperative = 1;
+  attributes[2].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attributes[2].value.programmaticStreamSerializationAllowed = 1;
+  attributes[3].id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+  CUlaunchConfig config{8, 1, 1, 128, 1, 1, 0, nullptr, attributes, 4};
+  cuLaunchKernelEx_params call{&config, nullptr, nullptr, nullptr};
+  auto launch = decode_launch(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, &call);
+  EXPECT_TRUE(launch.geometry.cooperative);
+  auto settings = decode_settings(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, launch);
+  EXPECT_EQ(settings.cluster, (Dim3{2, 1, 1}));
+  EXPECT_TRUE(settings.programmatic);
+  EXPECT_EQ(settings.stream, "per-thread");
+  EXPECT_THAT(settings.other, ElementsAre("access policy window"));
+}
+
+TEST(Launch, RefusesEntriesThatBringNoArguments) {
+  cuLaunchGrid_params call{};
+  auto launch = decode_launch(CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid, &call);
+  auto arguments = pack_arguments(launch, {{0, 8}});
+  ASSERT_FALSE(arguments.ok());
+  EXPECT_THAT(arguments.error().message, HasSubstr("cuLaunchGrid"));
+}
+
+/// What the fake driver's streams are doing.
+std::atomic<bool> stream_busy{false}, context_stuck{false};
+
+CudaDriver fake_driver() {
+  CudaDriver driver;
+  driver.cuStreamQuery = [](CUstream stream) {
+    return stream_busy && stream != CU_STREAM_LEGACY ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  };
+  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxSynchronize = [] {
+    while (context_stuck) std::this_thread::sleep_for(1ms);
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+TEST(Stillness, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
+  static CudaDriver driver = fake_driver();
+  auto& stillness = *new Stillness(driver);  // Its thread outlives the test.
+  auto context = reinterpret_cast<CUcontext>(8);
+  auto stream = reinterpret_cast<CUstream>(64);
+  stillness.stream_created(context, stream);
+  stream_busy = true;
+  EXPECT_FALSE(stillness.wait(context, in(50ms)));
+  std::thread later([] { std::this_thread::sleep_for(30ms), stream_busy = false; });
+  EXPECT_TRUE(stillness.wait(context, in(5s)));
+  later.join();
+  context_stuck = true;  // Work of a stream that is not known here.
+  EXPECT_FALSE(stillness.wait(context, in(50ms)));
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_FALSE(stillness.wait(context, in(5s))) << "the helper is stuck still: no second wait";
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);
+  context_stuck = false;
+  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(stillness.wait(context, in(5s)));
+}
+
+TEST(Stillness, KnowsWhetherAnyStreamCaptures) {
+  static CudaDriver driver = fake_driver();
+  Stillness stillness(driver);
+  auto one = reinterpret_cast<CUstream>(64), two = reinterpret_cast<CUstream>(128);
+  stillness.capture_begun(one);
+  stillness.capture_begun(two);
+  stillness.capture_ended(one);
+  EXPECT_TRUE(stillness.capturing());
+  stillness.stream_gone(nullptr, two);  // Destroyed in the middle of it.
+  EXPECT_FALSE(stillness.capturing());
+}
+
+TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
+  static uint64_t size_in_driver = 0;
+  CudaDriver driver;
+  driver.cuFuncGetModule = [](CUmodule* module, CUfunction) { return *module = nullptr, CUDA_ERROR_INVALID_HANDLE; };
+  driver.cuKernelGetFunction = [](CUfunction* function, CUkernel kernel) {
+    return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS;
+  };
+  static int asked = 0;
+  driver.cuFuncGetModule = [](CUmodule* module, CUfunction) {
+    *module = reinterpret_cast<CUmodule>(1);
+    return asked++ % 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;  // The first handle is a CUkernel.
+  };
+  driver.cuModuleGetGlobal = [](CUdeviceptr* address, size_t* size, CUmodule, const char* name) {
+    std::string which = name;
+    if (which == "shared") return CUDA_ERROR_NOT_FOUND;
+    *address = which == "table" ? 0x1000 : 0x2000, *size = which == "table" ? size_in_driver : 4;
+    return CUDA_SUCCESS;
+  };
+  Modules modules;
+  auto small = sample_image(64), large = sample_image(128);
+  modules.loaded(1, small);
+  modules.loaded(2, large);
+  for (uint64_t size : {64, 128}) {
+    size_in_driver = size;
+    auto code = modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf");
+    ASSERT_TRUE(code.image);
+    EXPECT_EQ(code.image->id, size == 64 ? 1u : 2u);
+    ASSERT_EQ(code.variables.size(), 2u);
+    EXPECT_EQ(code.variables[0].address, 0x1000u);
+    EXPECT_THAT(code.unplaced, ElementsAre("shared"));
+  }
+  EXPECT_EQ(modules.variable_at(0x2000), "counter");
+  modules.unloaded(2);
+  EXPECT_FALSE(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf").image) << "sizes do not fit";
+}
+
+int calls_before = 0;
+extern "C" __attribute__((noinline)) int detoured(int a, long b, long c, int d, int e, int f, int g) {
+  asm volatile("" ::: "memory");
+  return a + int(b) + int(c) + d * 2 + e * 3 + f * 4 + g * 5 + calls_before * 1000;
+}
+
+TEST(Detour, IsToldOnceBeforeTheNextCallAndPassesAllArguments) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "detours are made on x86-64 only";
+#endif
+  int (*volatile function)(int, long, long, int, int, int, int) = detoured;
+  int plain = function(1, 2, 3, 4, 5, 6, 7);
+  ASSERT_TRUE(detour_once(reinterpret_cast<void*>(detoured), [] { ++calls_before; }));
+  EXPECT_EQ(function(1, 2, 3, 4, 5, 6, 7), plain + 1000);
+  EXPECT_EQ(function(1, 2, 3, 4, 5, 6, 7), plain + 1000) << "only once";
+}
+
+}  // namespace
+}  // namespace kernelift
