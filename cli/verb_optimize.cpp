@@ -243,7 +243,7 @@ class Loop {
 Result<std::string> loop_device(const std::string& asked) {
   if (asked.starts_with("hip"))
     return refused("the loop does not run on AMD GPUs; HIP applications go through it with --device cpu");
-  if (asked == "auto") return has_nvidia_driver() ? "cuda" : "cpu";
+  if (asked == "auto") return std::string(has_nvidia_driver() ? "cuda" : "cpu");
   return asked;
 }
 
