@@ -41,6 +41,9 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+/// How the harness calls an element; structs, which it compares byte by byte, are bytes to it.
+std::string element_name(const std::string& element) { return element.starts_with("{") ? "byte" : element; }
+
 std::string element_constant(const std::string& element) {
   if (element == "pointer") return "kl_replay::kPointer";
   auto type = ElementType::parse(element);
@@ -110,8 +113,30 @@ class Tables {
     return region.reached_from + " (" + mep_.parameters[region.parameter].name + ")";
   }
 
+  /// "8, kl_offsets_0, 1"; each pattern is one array, however many regions share it.
+  std::string pointers_of(const MepRegion& region) {
+    auto stride = region.pointer_stride;
+    auto offsets = region.pointer_offsets;
+    if (stride == 0 && region.element == "pointer") stride = sizeof(uint64_t), offsets = {0};
+    if (stride == 0 || offsets.empty()) return "0, nullptr, 0";
+    auto [known, fresh] = patterns_.try_emplace(offsets, "kl_offsets_" + std::to_string(patterns_.size()));
+    if (fresh) {
+      std::string list;
+      for (uint32_t offset : offsets) list += std::to_string(offset) + ", ";
+      array("unsigned", known->second, list);
+    }
+    return std::to_string(stride) + "ull, " + known->second + ", " + std::to_string(offsets.size());
+  }
+
+  static Result<size_t> target_of(const MepSymbolSlot& slot, const MepInstance& instance) {
+    for (size_t i = 0; i < instance.variables.size(); ++i)
+      if (instance.variables[i].key == slot.key) return i;
+    return refused("instance " + instance.id + " holds the address of " + slot.key +
+                   ", which is no variable that this MEP sets");
+  }
+
   Status instance(const MepInstance& instance, const std::string& number, std::string& list) {
-    std::string bytes, parameters, slots, regions, variables;
+    std::string bytes, parameters, slots, regions, variables, symbols;
     for (size_t i = 0; i < instance.arguments.size(); ++i) {
       char text[8];
       std::snprintf(text, sizeof text, "0x%02x, ", unsigned(instance.arguments[i]));
@@ -129,7 +154,7 @@ class Tables {
                     static_cast<unsigned long long>(region.size));
       regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
                  quoted(region_label(region)) + ", " + element_constant(region.element) + ", " +
-                 quoted(region.element) + "},";
+                 quoted(element_name(region.element)) + ", " + pointers_of(region) + "},";
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
@@ -137,22 +162,39 @@ class Tables {
       KERNELIFT_ASSIGN(std::string after, data(variable.after));
       variables += "\n    {" + std::to_string(i) + ", " + std::to_string(variable.size) + "ull, " + before +
                    ",\n     " + after + ", " + quoted(variable.spelling) + ", " + element_constant(variable.element) +
-                   ", " + quoted(variable.element) + ", " + (variable.constant ? "true" : "false") + "},";
+                   ", " + quoted(element_name(variable.element)) + ", " + (variable.constant ? "true" : "false") + "},";
+    }
+    for (auto& slot : instance.symbols) {
+      KERNELIFT_ASSIGN(size_t target, target_of(slot, instance));
+      symbols += "{" + std::to_string(slot.region) + ", " + std::to_string(slot.variable) + ", " +
+                 std::to_string(slot.offset) + "ull, " + std::to_string(target) + ", " + std::to_string(slot.addend) +
+                 "ull}, ";
     }
     auto& g = instance.geometry;
-    char head[256];
-    std::snprintf(head, sizeof head, "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s, %.9g, %.9g", g.grid.x, g.grid.y, g.grid.z,
-                  g.block.x, g.block.y, g.block.z, g.shared_bytes, g.cooperative ? "true" : "false",
-                  instance.held_out ? "true" : "false", instance.microseconds, instance.weight);
+    auto& s = instance.settings;
+    auto number_of = [](uint64_t value) { return std::to_string(value) + "ull"; };
+    char head[512];
+    std::snprintf(head, sizeof head,
+                  "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s,\n     {{%u, %u, %u}, %d, %d, %s, %d, %d, %u, %s, %s, %s}, %.9g, %.9g, ",
+                  g.grid.x, g.grid.y, g.grid.z, g.block.x, g.block.y, g.block.z, g.shared_bytes,
+                  g.cooperative ? "true" : "false", instance.held_out ? "true" : "false", s.cluster.x, s.cluster.y,
+                  s.cluster.z, s.cluster_policy, s.priority, s.programmatic ? "true" : "false", s.carveout,
+                  s.cache_config, s.max_dynamic_shared, number_of(s.stack_limit).c_str(),
+                  number_of(s.heap_limit).c_str(), number_of(s.printf_limit).c_str(), instance.microseconds,
+                  instance.weight);
+    auto& vivo = instance.in_vivo;
+    std::string times = quoted(vivo.cache.empty() ? "warm" : vivo.cache) + ", " +
+                        quoted(vivo.how.empty() ? "as the recorder measured it" : vivo.how);
     auto counted = [](const std::string& name, size_t count) { return name + ", " + std::to_string(count); };
-    std::string row = "    {" + quoted(instance.id) + ", " + head + ",\n     ";
+    std::string row = "    {" + quoted(instance.id) + ", " + head + times + ",\n     ";
     row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
     row += counted(array("kl_replay::Parameter", "kl_parameters_" + number, parameters), instance.parameters.size()) +
            ", ";
     row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), argument_slots(instance).size()) + ",\n     ";
     row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
     row +=
-        counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + "},\n";
+        counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + ", ";
+    row += counted(array("kl_replay::Symbol", "kl_symbols_" + number, symbols), instance.symbols.size()) + "},\n";
     list += row;
     return done();
   }
@@ -161,6 +203,7 @@ class Tables {
   fs::path folder_;
   std::string text_;
   std::map<std::string, uint64_t> sums_;
+  std::map<std::vector<uint32_t>, std::string> patterns_;
 };
 
 /// "#define A 1" for every -DA=1, in order; a value given on the command line still wins.
@@ -284,8 +327,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
   for (auto piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
-                     fs::path(words.prefix) / "replay_device.h", fs::path("common/replay_memory.h"),
-                     fs::path("common/replay_run.h")}) {
+                     fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_launch.h",
+                     fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
+                     fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {
     KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
     header += (header.empty() ? "" : "\n") + text;
   }
@@ -293,7 +337,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   KERNELIFT_ASSIGN(std::string readme_text, read_text(templates / "common/README.md.in"));
   KERNELIFT_ASSIGN(std::string cmake_text, read_text(templates / "common/CMakeLists.txt.in"));
 
-  std::string writes, reads;
+  std::string writes, reads, addresses;
   // All instances list the same variables in the same order; the first one names them.
   if (!mep.instances.empty())
     for (size_t i = 0; i < mep.instances[0].variables.size(); ++i) {
@@ -301,6 +345,8 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       std::string head = "    case " + std::to_string(i) + ": return kl_replay::call_ok(" + words.prefix;
       writes += head + "MemcpyToSymbol(" + variable.spelling + ", kl_bytes, kl_size));\n";
       reads += head + "MemcpyFromSymbol(kl_bytes, " + variable.spelling + ", kl_size));\n";
+      addresses += "    case " + std::to_string(i) + ":\n      if (!kl_replay::call_ok(" + words.prefix +
+                   "GetSymbolAddress(&kl_found, " + variable.spelling + "))) return false;\n      break;\n";
     }
   KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder).write());
   std::string flags = build_flags(mep, words), options;
@@ -319,6 +365,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"KERNEL_FILE", kernel_file},
       {"WRITES", writes},
       {"READS", reads},
+      {"ADDRESSES", addresses},
       {"KERNEL_TEXT", quoted(mep.kernel_key)},
       {"CAPTURED_ON", quoted(mep.inputs == "capture" ? mep.captured_on : "nothing: inputs are synthesised")},
       {"KERNEL", mep.kernel_name},

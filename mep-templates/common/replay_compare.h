@@ -6,6 +6,8 @@ namespace kl_replay {
 
 struct Difference {
   u64 count = 0, elements = 0, index = 0;  ///< Mismatches; elements compared; the worst one.
+  u64 first = 0;                           ///< The first one.
+  double first_expected = 0, first_got = 0;
   double worst = 0;                        ///< Largest difference over the buffer's magnitude, mismatch or not.
   double expected = 0, got = 0;
 };
@@ -124,7 +126,8 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
     }
     if (bad && (difference.count == 0 || off > difference.worst || (exact && difference.count == 0)))
       difference.index = i, difference.expected = want, difference.got = have;
-    if (bad) ++difference.count;
+    if (bad && difference.count++ == 0)
+      difference.first = i, difference.first_expected = want, difference.first_got = have;
     difference.worst = std::max(difference.worst, off);
   }
   return difference;
@@ -138,7 +141,11 @@ inline bool report(const char* name, const char* element_name, Element element,
   std::printf("  %s  %-28s %10llu x %-8s", d.count ? "FAIL" : "PASS", name, d.elements, element_name);
   if (d.count == 0 && d.worst == 0) std::printf(" identical\n");
   else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude\n", d.worst);
-  else std::printf(" %llu differ, worst at [%llu]: expected %.9g, got %.9g\n", d.count, d.index, d.expected, d.got);
+  else {
+    std::printf(" %llu differ, first at [%llu]: expected %.9g, got %.9g", d.count, d.first, d.first_expected, d.first_got);
+    if (d.index != d.first) std::printf("; worst at [%llu]: expected %.9g, got %.9g", d.index, d.expected, d.got);
+    std::printf("\n");
+  }
   return d.count == 0;
 }
 

@@ -27,13 +27,17 @@ struct Data {
   const char* file;
   u64 sum;
 };
-/// Memory that the kernel could reach.
+/// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes past
+/// every multiple of `pointer_stride`; 0: none, or not known (kBytes).
 struct Region {
   u64 address, size;
   Data before, after;
   const char* name;
   Element element;
   const char* element_name;
+  u64 pointer_stride;
+  const unsigned* pointers;
+  int pointer_count;
 };
 /// A variable of the kernel's module; `index` is how main.cu's read_variable and write_variable know it.
 struct Variable {
@@ -44,6 +48,23 @@ struct Variable {
   Element element;
   const char* element_name;
   bool constant;
+};
+/// Eight bytes of region `region`, or of variable `variable`, or of the arguments (both -1), that hold the address of
+/// variable `target` plus `addend`: it lies elsewhere in every program.
+struct Symbol {
+  int region, variable;
+  u64 offset;
+  int target;
+  u64 addend;
+};
+/// How the launch was made beyond its geometry. Zeros, and -1 for the carve-out: not set.
+struct Settings {
+  unsigned cluster[3];
+  int cluster_policy, priority;
+  bool programmatic;
+  int carveout, cache_config;
+  unsigned max_dynamic_shared;
+  u64 stack, heap, printf_buffer;
 };
 struct Parameter {
   unsigned offset, size;
@@ -57,7 +78,10 @@ struct Instance {
   const char* id;
   unsigned grid[3], block[3], shared;
   bool cooperative, held_out;
+  Settings settings;
   double microseconds, weight;
+  const char* cache_mode;  ///< "warm" or "cold": what the recorded duration is compared with, chosen when it was recorded.
+  const char* measured_by;  ///< How the recorded duration came about.
   const unsigned char* arguments;
   unsigned argument_bytes;
   const Parameter* parameters;
@@ -68,6 +92,8 @@ struct Instance {
   int region_count;
   const Variable* variables;
   int variable_count;
+  const Symbol* symbols;
+  int symbol_count;
 };
 /// What main.cu hands over.
 struct Program {
@@ -77,6 +103,7 @@ struct Program {
   const void* kernel;       ///< Host handle of the kernel.
   bool (*write_variable)(int index, const void* bytes, size_t size);
   bool (*read_variable)(int index, void* bytes, size_t size);
+  bool (*find_variable)(int index, u64* address);
   const Instance* instances;
   int instance_count;
 };
@@ -85,7 +112,8 @@ struct Options {
   std::string folder;     ///< Holds data/.
   double tolerance = -1;  ///< Relative, for floating-point buffers; < 0: by type.
   bool timing = true;
-  std::string only;  ///< Instance id; empty: all.
+  bool relocate = false;  ///< As if every recorded address were refused: shows whether relocation holds.
+  std::string only;       ///< Instance id; empty: all.
 };
 
 /// Exit codes: 0 all buffers pass, 1 some fail, 2 wrong usage, 3 the machine or the data lacks something.
@@ -95,6 +123,18 @@ inline void die(const std::string& message) {
   std::fflush(stdout);
   std::fprintf(stderr, "replay: %s\n", message.c_str());
   std::exit(kEnvironment);
+}
+
+/// "12 345 678": byte counts that a person can read.
+inline std::string grouped(u64 value) {
+  std::string digits = std::to_string(value);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, " ");
+  return digits;
+}
+inline std::string hex(u64 value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", value);
+  return text;
 }
 
 /// FNV-1a over eight bytes at a time, the tail padded with zeros.

@@ -1,69 +1,105 @@
 // ---- memory -----------------------------------------------------------------------------------------------
+// Addresses are reserved for all launches at once, before the device is opened, so that nothing of this process lies
+// there; memory is mapped for one launch at a time, so that the largest decides how much is needed. What cannot have its
+// address lies elsewhere, and whatever is known to point to it is rewritten.
 
 namespace kl_replay {
 
-/// Memory of one instance on the device. Placed once and never given back: one process replays one instance's addresses
-/// after another's, and regions of several instances may share a page.
 class Memory {
  public:
-  explicit Memory(const Program& program) {
-    std::vector<Range> reserve, map;
+  Memory(const Program& program, const Options& options) {
+    std::vector<Range> wanted;
     for (int i = 0; i < program.instance_count; ++i)
-      for (int r = 0; r < program.instances[i].region_count; ++r) {
-        const Region& region = program.instances[i].regions[r];
-        reserve.push_back(rounded(region, kReserveGranule));
-        map.push_back(rounded(region, kMapGranule));
-      }
-    at_recorded_ = place_ranges(merged(reserve), merged(map));
+      for (int r = 0; r < program.instances[i].region_count; ++r)
+        if (options.only.empty() || options.only == program.instances[i].id)
+          wanted.push_back(rounded(program.instances[i].regions[r], kReserveGranule));
+    for (const Range& range : merged(wanted)) reservations_.push_back({range, !options.relocate && reserve_range(range)});
   }
-  bool at_recorded() const { return at_recorded_; }
 
-  /// Where region `index` of `instance` lies now.
-  u64 address(const Instance& instance, int index) {
-    const Region& region = instance.regions[index];
-    if (at_recorded_) return region.address;
-    for (const Moved& moved : moved_)
-      if (moved.region == &region) return moved.to;
-    moved_.push_back({&region, reinterpret_cast<u64>(allocate(region.size))});
-    return moved_.back().to;
-  }
-  /// The present address of recorded address `value`, which lies in (or ends) one of the instance's regions; else
-  /// `value`.
-  u64 translated(const Instance& instance, u64 value) {
-    if (at_recorded_) return value;
+  /// Maps what `instance` needs. Dies, with the byte count, where the device has too little memory.
+  void enter(const Instance& instance) {
+    leave();
+    std::vector<Range> wanted;
+    u64 needed = 0, most = free_bytes();
     for (int r = 0; r < instance.region_count; ++r) {
       const Region& region = instance.regions[r];
-      if (value >= region.address && value < region.address + region.size)
-        return address(instance, r) + (value - region.address);
+      if (at_recorded(region)) wanted.push_back(rounded(region, kMapGranule));
+      else needed += region.size;
+      if (changes(region)) needed += region.size;  // A pristine copy, to restore from between launches.
     }
+    wanted = merged(wanted);
+    for (const Range& range : wanted) needed += range.end - range.begin;
+    if (most && needed > most)
+      die(std::string("instance ") + instance.id + " needs " + grouped(needed) + " bytes of device memory and " +
+          grouped(most) + " are free; choose a smaller one (--list shows sizes) or a larger device");
+    for (const Range& range : wanted) {
+      std::string trouble = map_range(range);
+      if (!trouble.empty()) die("memory at " + hex(range.begin) + " cannot be mapped: " + trouble);
+      mapped_.push_back(range);
+    }
+    for (int r = 0; r < instance.region_count; ++r)
+      if (!at_recorded(instance.regions[r]))
+        moved_.push_back({&instance.regions[r], reinterpret_cast<u64>(allocate(instance.regions[r].size))});
+  }
+  void leave() {
+    for (const Range& range : mapped_) unmap_range(range);
+    for (const Moved& moved : moved_) release(reinterpret_cast<void*>(moved.to));
+    mapped_.clear(), moved_.clear();
+  }
+
+  static bool changes(const Region& region) {
+    return region.size && (!region.after.file || std::strcmp(region.before.file, region.after.file) != 0);
+  }
+  bool moved_any() const { return !moved_.empty(); }
+  int moved_count() const { return static_cast<int>(moved_.size()); }
+
+  /// Where region `index` of the entered instance lies now.
+  u64 address(const Instance& instance, int index) const {
+    for (const Moved& moved : moved_)
+      if (moved.region == &instance.regions[index]) return moved.to;
+    return instance.regions[index].address;
+  }
+  /// The present address of recorded address `value`; `value` where it lies in nothing that moved.
+  u64 translated(u64 value) const {
+    for (const Moved& moved : moved_)
+      if (value - moved.region->address < moved.region->size) return moved.to + (value - moved.region->address);
     return value;
   }
-  u64 translated_back(const Instance& instance, u64 value) {
-    if (at_recorded_) return value;
-    for (int r = 0; r < instance.region_count; ++r) {
-      u64 now = address(instance, r);
-      if (value >= now && value < now + instance.regions[r].size) return instance.regions[r].address + (value - now);
-    }
+  u64 translated_back(u64 value) const {
+    for (const Moved& moved : moved_)
+      if (value - moved.to < moved.region->size) return moved.region->address + (value - moved.to);
     return value;
   }
 
  private:
+  struct Reservation {
+    Range range;
+    bool granted;
+  };
   struct Moved {
     const Region* region;
     u64 to;
   };
-  static Range rounded(const Region& region, u64 granule) {
-    return {region.address / granule * granule, (region.address + region.size + granule) / granule * granule};
+  bool at_recorded(const Region& region) const {
+    for (const Reservation& one : reservations_)
+      if (region.address >= one.range.begin && region.address < one.range.end) return one.granted;
+    return false;
   }
+  static Range rounded(const Region& region, u64 granule) {
+    u64 size = region.size ? region.size : 1;
+    return {region.address / granule * granule, (region.address + size + granule - 1) / granule * granule};
+  }
+  /// Overlapping ranges become one; neighbours stay two, so that one that is refused does not cost the other.
   static std::vector<Range> merged(std::vector<Range> ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
     std::vector<Range> out;
     for (const Range& range : ranges)
-      if (!out.empty() && range.begin <= out.back().end) out.back().end = std::max(out.back().end, range.end);
+      if (!out.empty() && range.begin < out.back().end) out.back().end = std::max(out.back().end, range.end);
       else out.push_back(range);
     return out;
   }
-  bool at_recorded_ = false;
+  std::vector<Reservation> reservations_;
+  std::vector<Range> mapped_;
   std::vector<Moved> moved_;
 };
 

@@ -25,8 +25,8 @@ inline std::string device_error(cudaError_t error) {
   if (error == cudaSuccess) error = sticky;
   return error == cudaSuccess ? std::string() : std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
 }
-inline void need(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) die(std::string(what) + ": " + device_error(error));
+inline void need(cudaError_t error, const std::string& what) {
+  if (error != cudaSuccess) die(what + ": " + device_error(error));
 }
 
 inline std::string open_device() {
@@ -37,7 +37,14 @@ inline std::string open_device() {
   need(cudaFree(nullptr), "cannot open CUDA device 0");
   cudaDeviceProp properties;
   need(cudaGetDeviceProperties(&properties, 0), "cannot ask CUDA device 0 for its properties");
+#ifdef KERNELIFT_CPU_DEVICE
   return properties.name;
+#else
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  return std::string(properties.name) + " (sm_" + std::to_string(properties.major) + std::to_string(properties.minor) +
+         ", driver for CUDA " + std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10) + ")";
+#endif
 }
 
 struct Range {
@@ -47,18 +54,18 @@ struct Range {
 #ifdef KERNELIFT_CPU_DEVICE
 constexpr u64 kReserveGranule = 4096;
 constexpr u64 kMapGranule = 4096;
-inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Range>&) {
+inline void open_driver() {}
+inline bool reserve_range(const Range& range) {
   // The CPU device's runtime keeps a range of addresses for device memory that nothing has used in this process.
   const u64 arena = 0x200000000000ull, arena_end = arena + (2ull << 40);
-  for (const Range& range : reserve) {
-    bool ours = range.begin >= arena && range.end <= arena_end;
-    void* wanted = reinterpret_cast<void*>(range.begin);
-    void* got = mmap(wanted, range.end - range.begin, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | (ours ? MAP_FIXED : MAP_FIXED_NOREPLACE), -1, 0);
-    if (got != wanted) return false;
-  }
-  return true;
+  bool ours = range.begin >= arena && range.end <= arena_end;
+  void* wanted = reinterpret_cast<void*>(range.begin);
+  return mmap(wanted, range.end - range.begin, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | (ours ? MAP_FIXED : MAP_FIXED_NOREPLACE), -1, 0) == wanted;
 }
+inline std::string map_range(const Range&) { return ""; }  // It is memory already.
+inline void unmap_range(const Range&) {}
+inline u64 free_bytes() { return 0; }
 #else
 constexpr u64 kReserveGranule = 32ull << 20;
 constexpr u64 kMapGranule = 2ull << 20;
@@ -76,48 +83,73 @@ bool driver(const char* name, Function& into) {
   return error == cudaSuccess && result == cudaDriverEntryPointSuccess && found;
 }
 
-/// Maps device memory at `map` inside address ranges `reserve`. False if any address is refused; nothing is kept then.
-inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Range>& map) {
-  CUresult (*address_reserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long) = nullptr;
-  CUresult (*address_free)(CUdeviceptr, size_t) = nullptr;
+/// The driver's functions that the runtime has no names for.
+struct Driver {
+  CUresult (*init)(unsigned) = nullptr;
+  CUresult (*reserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long) = nullptr;
+  CUresult (*free)(CUdeviceptr, size_t) = nullptr;
   CUresult (*create)(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*, unsigned long long) = nullptr;
-  CUresult (*mem_map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long) = nullptr;
-  CUresult (*set_access)(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) = nullptr;
-  if (!driver("cuMemAddressReserve", address_reserve) || !driver("cuMemAddressFree", address_free) ||
-      !driver("cuMemCreate", create) || !driver("cuMemMap", mem_map) || !driver("cuMemSetAccess", set_access))
-    return false;
-  for (size_t i = 0; i < reserve.size(); ++i) {
-    CUdeviceptr got = 0;
-    size_t size = reserve[i].end - reserve[i].begin;
-    CUresult result = address_reserve(&got, size, 0, reserve[i].begin, 0);
-    if (result == CUDA_SUCCESS && got == reserve[i].begin) continue;
-    if (result == CUDA_SUCCESS) address_free(got, size);
-    while (i-- > 0) address_free(reserve[i].begin, reserve[i].end - reserve[i].begin);
-    return false;
+  CUresult (*release)(CUmemGenericAllocationHandle) = nullptr;
+  CUresult (*map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long) = nullptr;
+  CUresult (*unmap)(CUdeviceptr, size_t) = nullptr;
+  CUresult (*access)(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) = nullptr;
+  bool complete = false;
+  Driver() {
+    complete = driver("cuInit", init) && driver("cuMemAddressReserve", reserve) && driver("cuMemAddressFree", free) &&
+               driver("cuMemCreate", create) && driver("cuMemRelease", release) && driver("cuMemMap", map) &&
+               driver("cuMemUnmap", unmap) && driver("cuMemSetAccess", access);
+    cudaGetLastError();
   }
-  for (const Range& range : map) {
-    CUmemAllocationProp property = {};
-    property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    CUmemAccessDesc access = {};
-    access.location = property.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    CUmemGenericAllocationHandle memory;
-    size_t size = range.end - range.begin;
-    if (create(&memory, size, &property, 0) != CUDA_SUCCESS) die("the device has too little memory for this instance");
-    if (mem_map(range.begin, size, 0, memory, 0) != CUDA_SUCCESS ||
-        set_access(range.begin, size, &access, 1) != CUDA_SUCCESS)
-      die("the driver refused to map memory at an address it had reserved");
-  }
-  return true;
+};
+inline const Driver& driver_calls() {
+  static Driver calls;
+  return calls;
+}
+
+inline void open_driver() {
+  if (driver_calls().complete) driver_calls().init(0);
+}
+/// Sets the addresses aside; false, with nothing kept, where the driver would give others.
+inline bool reserve_range(const Range& range) {
+  const Driver& call = driver_calls();
+  if (!call.complete) return false;
+  CUdeviceptr got = 0;
+  size_t size = range.end - range.begin;
+  if (call.reserve(&got, size, 0, range.begin, 0) != CUDA_SUCCESS) return false;
+  if (got == range.begin) return true;
+  call.free(got, size);
+  return false;
+}
+/// Puts memory there; says why not.
+inline std::string map_range(const Range& range) {
+  const Driver& call = driver_calls();
+  CUmemAllocationProp property = {};
+  property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemAccessDesc access = {};
+  access.location = property.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CUmemGenericAllocationHandle memory;
+  size_t size = range.end - range.begin;
+  if (call.create(&memory, size, &property, 0) != CUDA_SUCCESS) return grouped(size) + " bytes are not to be had";
+  bool mapped = call.map(range.begin, size, 0, memory, 0) == CUDA_SUCCESS;
+  call.release(memory);  // The mapping keeps it.
+  if (!mapped) return "the driver refused, although it had granted the address";
+  return call.access(range.begin, size, &access, 1) == CUDA_SUCCESS ? "" : "the driver refused access to it";
+}
+inline void unmap_range(const Range& range) { driver_calls().unmap(range.begin, range.end - range.begin); }
+inline u64 free_bytes() {
+  size_t free = 0, total = 0;
+  return cudaMemGetInfo(&free, &total) == cudaSuccess ? free : 0;
 }
 #endif
 
 inline void* allocate(u64 size) {
   void* memory = nullptr;
-  need(cudaMalloc(&memory, size ? size : 1), "the device has too little memory");
+  need(cudaMalloc(&memory, size ? size : 1), "the device has no " + grouped(size) + " bytes of memory left");
   return memory;
 }
+inline void release(void* memory) { cudaFree(memory); }
 #ifdef KERNELIFT_CPU_DEVICE
 inline void copy(void* to, const void* from, u64 size) { std::memcpy(to, from, size); }
 #else
@@ -126,7 +158,8 @@ inline void copy(void* to, const void* from, u64 size) {
 }
 #endif
 inline void fill(void* memory, int value, u64 size) { need(cudaMemset(memory, value, size), "filling memory"); }
-inline void finish() { need(cudaDeviceSynchronize(), "the kernel failed"); }
+/// Waits for all that was started; says what went wrong with it.
+inline std::string finish() { return device_error(cudaDeviceSynchronize()); }
 
 inline Event make_event() {
   Event event;
@@ -144,18 +177,6 @@ inline u64 cache_bytes() {
   int bytes = 0;
   return cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0) == cudaSuccess && bytes > 0 ? static_cast<u64>(bytes)
                                                                                                : 0;
-}
-
-/// Allows as much dynamic shared memory as the launch wants (more than 48 KiB must be asked for).
-inline void prepare_kernel(const void* kernel, unsigned shared) {
-  if (shared > 0) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
-  cudaGetLastError();
-}
-inline std::string launch(const void* kernel, const Instance& i, void** arguments) {
-  dim3 grid(i.grid[0], i.grid[1], i.grid[2]), block(i.block[0], i.block[1], i.block[2]);
-  cudaError_t error = i.cooperative ? cudaLaunchCooperativeKernel(kernel, grid, block, arguments, i.shared, 0)
-                                    : cudaLaunchKernel(kernel, grid, block, arguments, i.shared, 0);
-  return device_error(error);
 }
 
 }  // namespace kl_replay

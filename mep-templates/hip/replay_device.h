@@ -22,8 +22,8 @@ inline std::string device_error(hipError_t error) {
   if (error == hipSuccess) error = sticky;
   return error == hipSuccess ? std::string() : std::string(hipGetErrorName(error)) + ": " + hipGetErrorString(error);
 }
-inline void need(hipError_t error, const char* what) {
-  if (error != hipSuccess) die(std::string(what) + ": " + device_error(error));
+inline void need(hipError_t error, const std::string& what) {
+  if (error != hipSuccess) die(what + ": " + device_error(error));
 }
 
 inline std::string open_device() {
@@ -43,58 +43,65 @@ struct Range {
 #ifdef KERNELIFT_CPU_DEVICE
 constexpr u64 kReserveGranule = 4096;
 constexpr u64 kMapGranule = 4096;
-inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Range>&) {
+inline void open_driver() {}
+inline bool reserve_range(const Range& range) {
   // The CPU device's runtime keeps a range of addresses for device memory that nothing has used in this process.
   const u64 arena = 0x200000000000ull, arena_end = arena + (2ull << 40);
-  for (const Range& range : reserve) {
-    bool ours = range.begin >= arena && range.end <= arena_end;
-    void* wanted = reinterpret_cast<void*>(range.begin);
-    void* got = mmap(wanted, range.end - range.begin, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | (ours ? MAP_FIXED : MAP_FIXED_NOREPLACE), -1, 0);
-    if (got != wanted) return false;
-  }
-  return true;
+  bool ours = range.begin >= arena && range.end <= arena_end;
+  void* wanted = reinterpret_cast<void*>(range.begin);
+  return mmap(wanted, range.end - range.begin, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | (ours ? MAP_FIXED : MAP_FIXED_NOREPLACE), -1, 0) == wanted;
 }
+inline std::string map_range(const Range&) { return ""; }  // It is memory already.
+inline void unmap_range(const Range&) {}
+inline u64 free_bytes() { return 0; }
 #else
 constexpr u64 kReserveGranule = 2ull << 20;
 constexpr u64 kMapGranule = 2ull << 20;
 
-/// Maps device memory at `map` inside address ranges `reserve`. False if any address is refused; nothing is kept then.
-inline bool place_ranges(const std::vector<Range>& reserve, const std::vector<Range>& map) {
-  for (size_t i = 0; i < reserve.size(); ++i) {
-    void *got = nullptr, *wanted = reinterpret_cast<void*>(reserve[i].begin);
-    size_t size = reserve[i].end - reserve[i].begin;
-    hipError_t result = hipMemAddressReserve(&got, size, 0, wanted, 0);
-    if (result == hipSuccess && got == wanted) continue;
-    if (result == hipSuccess) (void)hipMemAddressFree(got, size);
-    while (i-- > 0)
-      (void)hipMemAddressFree(reinterpret_cast<void*>(reserve[i].begin), reserve[i].end - reserve[i].begin);
-    (void)hipGetLastError();
-    return false;
-  }
-  for (const Range& range : map) {
-    hipMemAllocationProp property = {};
-    property.type = hipMemAllocationTypePinned;
-    property.location.type = hipMemLocationTypeDevice;
-    hipMemAccessDesc access = {};
-    access.location = property.location;
-    access.flags = hipMemAccessFlagsProtReadWrite;
-    hipMemGenericAllocationHandle_t memory;
-    size_t size = range.end - range.begin;
-    void* at = reinterpret_cast<void*>(range.begin);
-    need(hipMemCreate(&memory, size, &property, 0), "the device has too little memory for this instance");
-    need(hipMemMap(at, size, 0, memory, 0), "mapping memory at a reserved address");
-    need(hipMemSetAccess(at, size, &access, 1), "making memory accessible");
-  }
-  return true;
+inline void open_driver() { (void)hipInit(0); }
+/// Sets the addresses aside; false, with nothing kept, where the driver would give others.
+inline bool reserve_range(const Range& range) {
+  void *got = nullptr, *wanted = reinterpret_cast<void*>(range.begin);
+  size_t size = range.end - range.begin;
+  hipError_t result = hipMemAddressReserve(&got, size, 0, wanted, 0);
+  if (result == hipSuccess && got == wanted) return true;
+  if (result == hipSuccess) (void)hipMemAddressFree(got, size);
+  (void)hipGetLastError();
+  return false;
+}
+/// Puts memory there; says why not.
+inline std::string map_range(const Range& range) {
+  hipMemAllocationProp property = {};
+  property.type = hipMemAllocationTypePinned;
+  property.location.type = hipMemLocationTypeDevice;
+  hipMemAccessDesc access = {};
+  access.location = property.location;
+  access.flags = hipMemAccessFlagsProtReadWrite;
+  hipMemGenericAllocationHandle_t memory;
+  size_t size = range.end - range.begin;
+  void* at = reinterpret_cast<void*>(range.begin);
+  if (hipMemCreate(&memory, size, &property, 0) != hipSuccess) return grouped(size) + " bytes are not to be had";
+  bool mapped = hipMemMap(at, size, 0, memory, 0) == hipSuccess;
+  (void)hipMemRelease(memory);  // The mapping keeps it.
+  if (!mapped) return "the driver refused, although it had granted the address";
+  return hipMemSetAccess(at, size, &access, 1) == hipSuccess ? "" : "the driver refused access to it";
+}
+inline void unmap_range(const Range& range) {
+  (void)hipMemUnmap(reinterpret_cast<void*>(range.begin), range.end - range.begin);
+}
+inline u64 free_bytes() {
+  size_t free = 0, total = 0;
+  return hipMemGetInfo(&free, &total) == hipSuccess ? free : 0;
 }
 #endif
 
 inline void* allocate(u64 size) {
   void* memory = nullptr;
-  need(hipMalloc(&memory, size ? size : 1), "the device has too little memory");
+  need(hipMalloc(&memory, size ? size : 1), "the device has no " + grouped(size) + " bytes of memory left");
   return memory;
 }
+inline void release(void* memory) { (void)hipFree(memory); }
 #ifdef KERNELIFT_CPU_DEVICE
 inline void copy(void* to, const void* from, u64 size) { std::memcpy(to, from, size); }
 #else
@@ -103,7 +110,8 @@ inline void copy(void* to, const void* from, u64 size) {
 }
 #endif
 inline void fill(void* memory, int value, u64 size) { need(hipMemset(memory, value, size), "filling memory"); }
-inline void finish() { need(hipDeviceSynchronize(), "the kernel failed"); }
+/// Waits for all that was started; says what went wrong with it.
+inline std::string finish() { return device_error(hipDeviceSynchronize()); }
 
 inline Event make_event() {
   Event event;
@@ -122,19 +130,6 @@ inline u64 cache_bytes() {
   return hipDeviceGetAttribute(&bytes, hipDeviceAttributeL2CacheSize, 0) == hipSuccess && bytes > 0
              ? static_cast<u64>(bytes)
              : 0;
-}
-
-/// Allows as much dynamic shared memory as the launch wants.
-inline void prepare_kernel(const void* kernel, unsigned shared) {
-  if (shared > 0)
-    (void)hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
-  (void)hipGetLastError();
-}
-inline std::string launch(const void* kernel, const Instance& i, void** arguments) {
-  dim3 grid(i.grid[0], i.grid[1], i.grid[2]), block(i.block[0], i.block[1], i.block[2]);
-  hipError_t error = i.cooperative ? hipLaunchCooperativeKernel(kernel, grid, block, arguments, i.shared, 0)
-                                   : hipLaunchKernel(kernel, grid, block, arguments, i.shared, 0);
-  return device_error(error);
 }
 
 }  // namespace kl_replay
