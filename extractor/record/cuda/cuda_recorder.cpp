@@ -82,7 +82,8 @@ Status CudaRecorder::start(const std::string& cupti_path) {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return refused("the application, or another tool, uses CUPTI already, and there can be one only");
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
-  if (!enable_callbacks()) return environment_error("CUPTI does not report the driver's calls");
+  // Of a profile, activity records say it all.
+  if (!config_.profile_only && !enable_callbacks()) return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
   off_ = false;
   if (config_.profile_only) {
@@ -98,7 +99,6 @@ bool CudaRecorder::enable_callbacks() {
   auto enable = [&](CUpti_CallbackDomain domain, uint32_t cbid) {
     return cupti_.cuptiEnableCallback(1, subscriber_, domain, cbid) == CUPTI_SUCCESS;
   };
-  if (config_.profile_only) return true;  // Activity records say it all.
   for (uint32_t cbid = 1; cbid < kMostCalls; ++cbid) {
     const char* name = nullptr;
     if (cupti_.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || !name) continue;
@@ -159,7 +159,11 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       return;
     }
-    if (*call.correlationData == kCapturing) return launch_exit(call);
+    if (*call.correlationData == kCapturing) {
+      launch_exit(call);
+      if (ending_) late_launch(call.context);
+      return;
+    }
     if (*call.correlationData != kInside) return;
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
@@ -170,6 +174,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       default: break;
     }
     gate_.leave();
+    if (parts[cbid] == kLaunch && ending_) late_launch(call.context);
   } catch (...) {
     if (!before) gate_.leave();
     off_ = true;
@@ -438,11 +443,22 @@ void CudaRecorder::finish() {
   OwnCall ours;
   try {
     if (activity_on_) flush_activity(cupti_);
+    if (config_.profile_only) enable_callbacks();
+    ending_ = true;
     std::lock_guard lock(turn_);
     write_manifest(true);
   } catch (...) {
+    off_ = true;
   }
-  off_ = true;
+}
+
+void CudaRecorder::late_launch(CUcontext context) {
+  OwnCall ours;
+  if (!activity_on_ || stillness_.capturing()) return;
+  stillness_.wait(context, std::chrono::steady_clock::now() + kPatience);
+  flush_activity(cupti_);
+  std::lock_guard lock(turn_);
+  write_manifest(true);
 }
 
 void CudaRecorder::let_go(const std::string& why) {

@@ -24,7 +24,7 @@ class CudaRecorder {
   Status start(const std::string& cupti_path);
   /// Says in the capture folder why this process is not recorded.
   void refuse(const std::string& why);
-  /// At the process's regular end.
+  /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one.
   void finish();
   /// The application wants CUPTI for itself: off, at once and for good.
   void let_go(const std::string& why);
@@ -64,6 +64,7 @@ class CudaRecorder {
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
                    std::vector<std::byte> arguments, const LaunchTraits& traits, uint64_t index);
   void take_after(bool launched);
+  void late_launch(CUcontext context);
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void want(CudaKernel& kernel);
   void abandoned(const std::string& what, const std::string& why);
@@ -74,7 +75,7 @@ class CudaRecorder {
   const CudaDriver& driver_;
   Cupti cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  std::atomic<bool> off_{true};
+  std::atomic<bool> off_{true}, ending_{false};
 
   Gate gate_;
   Allocations allocations_;

@@ -1,6 +1,8 @@
 // See kernel_table.h.
 #include "extractor/record/cuda/kernel_table.h"
 
+#include <algorithm>
+
 #include "core/model/kernel_key.h"
 
 namespace kernelift {
@@ -24,6 +26,16 @@ std::optional<std::vector<Parameter>> ask_layout(const CudaDriver& driver, CUfun
     layout.push_back({uint32_t(offset), uint32_t(size)});
   }
   return std::nullopt;
+}
+
+bool uses_textures(const CudaDriver& driver, const CudaKernel& kernel) {
+  constexpr int kFirstKnownEncoding = 70;
+  auto& symbols = kernel.code.image->symbols;
+  int version = 0;
+  driver.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, kernel.code.function);
+  auto& kernels = symbols.texture_kernels;
+  return version >= kFirstKnownEncoding &&
+         (symbols.texture_functions || std::find(kernels.begin(), kernels.end(), kernel.mangled) != kernels.end());
 }
 
 }  // namespace
@@ -93,7 +105,9 @@ std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string man
   auto kernel = std::make_unique<CudaKernel>();
   kernel->mangled = std::move(mangled), kernel->key = std::move(key), kernel->code = std::move(code);
   if (!kernel->code.function) return kernel;
-  if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
+  if (kernel->code.image && uses_textures(driver_, *kernel))
+    kernel->refusal = "it reads or writes a texture or surface; the arrays behind those cannot be captured";
+  else if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
   else kernel->refusal = "the driver does not tell its parameters; NVIDIA's driver 550 or newer does";
   return kernel;
 }

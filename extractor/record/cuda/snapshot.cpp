@@ -75,16 +75,6 @@ void Snapshots::discover(const std::vector<std::byte>& arguments, CUcontext cont
   }
 }
 
-std::string Snapshots::texture_among(const CapturedInstance& instance) const {
-  for (size_t i = 0; i < instance.parameters.size(); ++i) {
-    auto& parameter = instance.parameters[i];
-    for (uint32_t at = 0; at + sizeof(uint64_t) <= parameter.size; at += sizeof(uint64_t))
-      if (allocations_.is_texture(word_at(instance.arguments, parameter.offset + at)))
-        return "arg " + std::to_string(i) + (at ? " +" + std::to_string(at) : "");
-  }
-  return "";
-}
-
 void Snapshots::ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const {
   auto attribute = [&](CUfunction_attribute which) {
     int value = 0;
@@ -117,8 +107,6 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   Taken taken{std::move(request.instance), {}};
   CapturedInstance& instance = taken.instance;
   const KernelCode& code = request.kernel.code;
-  if (std::string where = texture_among(instance); !where.empty())
-    return refused(where + " is a texture or surface object; the array behind it cannot be captured");
   discover(instance.arguments, request.context);
   auto live = allocations_.map(modules_);
   std::vector<ReachRoot> roots;

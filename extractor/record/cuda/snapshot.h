@@ -45,7 +45,6 @@ class Snapshots {
   PerContext& per_context(CUcontext context);
   /// Asks the driver about argument words that look like addresses and are not known.
   void discover(const std::vector<std::byte>& arguments, CUcontext context);
-  std::string texture_among(const CapturedInstance& instance) const;
   void ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const;
 
   const CudaDriver& driver_;

@@ -68,17 +68,6 @@ void Allocations::unreserved(uint64_t address) {
   reserved_.erase(address);
 }
 
-void Allocations::texture(uint64_t handle, bool live) {
-  std::lock_guard lock(turn_);
-  if (live) ++textures_[handle];
-  else textures_.erase(handle);
-}
-
-bool Allocations::is_texture(uint64_t handle) const {
-  std::lock_guard lock(turn_);
-  return textures_.contains(handle);
-}
-
 void Allocations::context_gone(CUcontext context) {
   std::lock_guard lock(turn_);
   version_ += std::erase_if(live_, [&](auto& one) { return one.second.context == context; });
@@ -134,18 +123,14 @@ Effect effect_of(uint32_t cbid) {
     case KL_CBID(cuMemHostRegister):
     case KL_CBID(cuMemHostRegister_v2):
     case KL_CBID(cuMemMap):
-    case KL_CBID(cuMemAddressReserve):
-    case KL_CBID(cuTexObjectCreate):
-    case KL_CBID(cuSurfObjectCreate): return Effect::Gives;
+    case KL_CBID(cuMemAddressReserve): return Effect::Gives;
     case KL_CBID(cuMemFree_v2):
     case KL_CBID(cuMemFreeAsync):
     case KL_CBID(cuMemFreeAsync_ptsz):
     case KL_CBID(cuMemFreeHost):
     case KL_CBID(cuMemHostUnregister):
     case KL_CBID(cuMemUnmap):
-    case KL_CBID(cuMemAddressFree):
-    case KL_CBID(cuTexObjectDestroy):
-    case KL_CBID(cuSurfObjectDestroy): return Effect::Takes;
+    case KL_CBID(cuMemAddressFree): return Effect::Takes;
     default: return Effect::None;
   }
 }
@@ -198,8 +183,6 @@ void note_given(uint32_t cbid, const void* parameters, CUcontext context, Alloca
       auto& p = KL_PARAMETERS(cuMemAddressReserve);
       return into.reserved(*p.ptr, p.size);
     }
-    case KL_CBID(cuTexObjectCreate): return into.texture(*KL_PARAMETERS(cuTexObjectCreate).pTexObject, true);
-    case KL_CBID(cuSurfObjectCreate): return into.texture(*KL_PARAMETERS(cuSurfObjectCreate).pSurfObject, true);
     default: return;
   }
 }
@@ -213,8 +196,6 @@ void note_taken(uint32_t cbid, const void* parameters, Allocations& into) {
     case KL_CBID(cuMemHostUnregister): return into.removed(number(KL_PARAMETERS(cuMemHostUnregister).p));
     case KL_CBID(cuMemUnmap): return into.unmapped(KL_PARAMETERS(cuMemUnmap).ptr, KL_PARAMETERS(cuMemUnmap).size);
     case KL_CBID(cuMemAddressFree): return into.unreserved(KL_PARAMETERS(cuMemAddressFree).ptr);
-    case KL_CBID(cuTexObjectDestroy): return into.texture(KL_PARAMETERS(cuTexObjectDestroy).texObject, false);
-    case KL_CBID(cuSurfObjectDestroy): return into.texture(KL_PARAMETERS(cuSurfObjectDestroy).surfObject, false);
     default: return;
   }
 }

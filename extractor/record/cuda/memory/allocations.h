@@ -33,8 +33,6 @@ class Allocations {
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
-  void texture(uint64_t handle, bool live);        ///< A texture or surface object came or went.
-  bool is_texture(uint64_t handle) const;
   /// What was allocated in it went with it.
   void context_gone(CUcontext context);
 
@@ -49,7 +47,6 @@ class Allocations {
   };
   std::map<uint64_t, Owned> live_;                ///< By address.
   std::map<uint64_t, uint64_t> mapped_, reserved_;  ///< Address to size.
-  std::map<uint64_t, int> textures_;
   uint64_t version_ = 1, made_version_ = 0, made_variables_ = 0;
   std::shared_ptr<const AllocationMap> made_;
 };

@@ -42,6 +42,17 @@ bool compiler_made(std::string_view name) {
          begins(name, "__cudart_");
 }
 
+/// TEX, TLD4, TLD, TXD, TXQ, SUATOM, SULD, SUST: the low nine bits of their opcodes. Instructions are 16 bytes long.
+bool has_texture_instruction(std::span<const std::byte> code) {
+  constexpr uint64_t kInstructionWords = 2;
+  for (uint64_t i = 0; i + 1 < code.size() / sizeof(uint64_t); i += kInstructionWords) switch (item_at<uint64_t>(code, i) & 0x1ff) {
+      case 0x160: case 0x161: case 0x163: case 0x164: case 0x166: case 0x167: case 0x16c: case 0x16d: case 0x16f:
+      case 0x170: case 0x194: case 0x195: case 0x196: case 0x199: case 0x19a: case 0x19c: case 0x19d: return true;
+      default: break;
+    }
+  return false;
+}
+
 }  // namespace
 
 uint64_t cubin_size(std::span<const std::byte> image) {
@@ -67,24 +78,34 @@ Result<CubinSymbols> read_cubin(std::span<const std::byte> image) {
   uint64_t count = sections.size() / sizeof(Elf64_Shdr);
   if (count == 0) return damaged("no section table");
   auto section_at = [&](uint64_t i) { return item_at<Elf64_Shdr>(sections, i); };
-  auto strings_of = [&](uint64_t i) -> std::span<const std::byte> {
+  auto content_of = [&](uint64_t i) -> std::span<const std::byte> {
     if (i >= count) return {};
     auto section = section_at(i);
     return items_at<char>(image, section.sh_offset, section.sh_size);
   };
-  auto names = strings_of(head.e_shstrndx);
+  auto names = content_of(head.e_shstrndx);
   CubinSymbols found;
   for (uint64_t i = 0; i < count; ++i) {
     auto table = section_at(i);
     if (table.sh_type != SHT_SYMTAB || table.sh_entsize != sizeof(Elf64_Sym)) continue;
-    auto strings = strings_of(table.sh_link);
+    auto strings = content_of(table.sh_link);
     auto symbols = items_at<Elf64_Sym>(image, table.sh_offset, table.sh_size / sizeof(Elf64_Sym));
     for (uint64_t j = 0; j < symbols.size() / sizeof(Elf64_Sym); ++j) {
       auto symbol = item_at<Elf64_Sym>(symbols, j);
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= count) continue;
       std::string_view name = text_at(strings, symbol.st_name);
       unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      if (type == STT_FUNC && (symbol.st_other & kEntry)) found.kernels.emplace_back(name);
+      if (type == STT_FUNC) {
+        // Each function has a section of its own.
+        bool textures = has_texture_instruction(content_of(symbol.st_shndx));
+        if (symbol.st_other & kEntry) {
+          found.kernels.emplace_back(name);
+          if (textures) found.texture_kernels.emplace_back(name);
+        } else {
+          found.texture_functions |= textures;
+        }
+        continue;
+      }
       if (type != STT_OBJECT || symbol.st_size == 0 || compiler_made(name)) continue;
       std::string_view section = text_at(names, section_at(symbol.st_shndx).sh_name);
       bool constant = section == ".nv.constant3" || section == ".nv.constant2";

@@ -20,6 +20,10 @@ struct CubinVariable {
 struct CubinSymbols {
   std::vector<std::string> kernels;
   std::vector<CubinVariable> variables;  ///< Without the compiler's own (string literals, jump tables).
+  /// Kernels whose code reads or writes by the texture unit, and whether a function that is no kernel does. By the
+  /// instruction encoding of Volta and later.
+  std::vector<std::string> texture_kernels;
+  bool texture_functions = false;
 };
 
 Result<CubinSymbols> read_cubin(std::span<const std::byte> image);

@@ -1,0 +1,151 @@
+// An application that behaves badly, or only unusually, while it is recorded: argv[1] says how. Prints what it computed,
+// so that a recorder that gets in its way is seen.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "extractor/record/tests/cuda/check.h"
+
+__global__ void count(int* data, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] += 1;
+}
+/// Runs until the host says so.
+__global__ void wait_for_host(volatile int* flag, int* data) {
+  while (*flag == 0) {}
+  data[0] += 100;
+}
+__global__ void fault(int* data) { data[size_t(1) << 40] = 1; }
+
+constexpr int kCount = 1 << 18;
+
+int* fresh() {
+  int* data;
+  CHECK(cudaMalloc(&data, kCount * sizeof(int)));
+  CHECK(cudaMemset(data, 0, kCount * sizeof(int)));
+  return data;
+}
+void launch(int* data, cudaStream_t stream = nullptr) { count<<<kCount / 256, 256, 0, stream>>>(data, kCount); }
+int first(int* data) {
+  int value;
+  CHECK(cudaMemcpy(&value, data, sizeof value, cudaMemcpyDeviceToHost));
+  return value;
+}
+
+/// Several threads, a stream and memory each; one of them captures graphs all the while.
+int threads() {
+  std::vector<std::thread> workers;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    workers.emplace_back([&, t] {
+      cudaStream_t stream;
+      CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      int* data = fresh();
+      CHECK(cudaDeviceSynchronize());
+      for (int i = 0; i < 300; ++i) {
+        if (t == 0 && i % 3 == 0) {
+          cudaGraph_t graph;
+          cudaGraphExec_t executable;
+          CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+          launch(data, stream);
+          CHECK(cudaStreamEndCapture(stream, &graph));
+          CHECK(cudaGraphInstantiate(&executable, graph, 0));
+          CHECK(cudaGraphLaunch(executable, stream));
+          CHECK(cudaStreamSynchronize(stream));
+          CHECK(cudaGraphExecDestroy(executable));
+          CHECK(cudaGraphDestroy(graph));
+        } else {
+          launch(data, stream);
+        }
+      }
+      CHECK(cudaStreamSynchronize(stream));
+      if (first(data) != 300) ++wrong;
+    });
+  for (auto& worker : workers) worker.join();
+  std::printf("wrong %d\n", wrong.load());
+  return wrong;
+}
+
+/// The device cannot become idle until the very thread that launches next has gone on.
+int host_flag() {
+  int *flag, *data = fresh(), *other = fresh();
+  CHECK(cudaHostAlloc(&flag, sizeof(int), cudaHostAllocMapped));
+  *flag = 0;
+  cudaStream_t waiting, working;
+  CHECK(cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&working, cudaStreamNonBlocking));
+  CHECK(cudaDeviceSynchronize());
+  wait_for_host<<<1, 1, 0, waiting>>>(flag, other);
+  for (int i = 0; i < 5; ++i) launch(data, working);
+  CHECK(cudaStreamSynchronize(working));
+  *static_cast<volatile int*>(flag) = 1;
+  CHECK(cudaDeviceSynchronize());
+  launch(data, working);
+  CHECK(cudaDeviceSynchronize());
+  std::printf("%d %d\n", first(data), first(other));
+  return first(data) == 6 && first(other) == 100 ? 0 : 1;
+}
+
+int main(int argc, char** argv) {
+  std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "threads") return threads();
+  if (mode == "host-flag") return host_flag();
+  if (mode == "fork-first") {  // Workers that are forked before anybody uses CUDA.
+    for (int i = 0; i < 2; ++i)
+      if (fork() == 0) {
+        int* data = fresh();
+        for (int k = 0; k <= i; ++k) launch(data);
+        CHECK(cudaDeviceSynchronize());
+        _exit(first(data) == i + 1 ? 0 : 1);
+      }
+    int status, bad = 0;
+    while (wait(&status) > 0) bad += status != 0;
+    std::printf("bad %d\n", bad);
+    return bad;
+  }
+  int* data = fresh();
+  for (int i = 0; i < 10; ++i) launch(data);
+  CHECK(cudaDeviceSynchronize());
+  std::printf("%d\n", first(data));
+  std::fflush(stdout);
+  if (mode == "kill") raise(SIGKILL);
+  if (mode == "abort") std::abort();
+  if (mode == "quick-exit") _exit(3);
+  if (mode == "exit-in-thread") {
+    std::thread([] { std::exit(4); }).join();
+  }
+  if (mode == "throw") throw std::runtime_error("as applications do");
+  if (mode == "exec") {
+    execl(argv[0], argv[0], "plain-end", static_cast<char*>(nullptr));
+    return 9;
+  }
+  if (mode == "fork-after") {
+    pid_t child = fork();
+    if (child == 0) std::exit(6);  // Runs the exit handlers it inherited.
+    int status;
+    waitpid(child, &status, 0);
+    launch(data);
+    CHECK(cudaDeviceSynchronize());
+    std::printf("%d %d\n", first(data), WEXITSTATUS(status));
+    return 0;
+  }
+  if (mode == "reset") {
+    CHECK(cudaDeviceReset());
+    data = fresh();
+    launch(data);
+    std::printf("%d\n", first(data));
+  }
+  if (mode == "fault") {
+    fault<<<1, 1>>>(data);
+    cudaError_t answer = cudaDeviceSynchronize();
+    std::printf("%s\n", cudaGetErrorName(answer));
+    return 8;
+  }
+  return 0;
+}
