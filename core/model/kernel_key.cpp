@@ -11,9 +11,33 @@
 namespace kernelift {
 namespace {
 
+/// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi" -> "_Z2skPi": nvcc -rdc=true puts the unit's name, with its length,
+/// before what is local to the unit.
+std::string_view without_unit(std::string_view name) {
+  constexpr std::string_view kMark = "__nv_static_";
+  if (!name.starts_with(kMark)) return name;
+  std::string_view rest = name.substr(kMark.size());
+  size_t length = 0, digits = 0;
+  for (; digits < rest.size() && digits < 6 && std::isdigit(static_cast<unsigned char>(rest[digits])); ++digits)
+    length = length * 10 + static_cast<size_t>(rest[digits] - '0');
+  size_t begin = digits + 1 + length + 1;  // Past "_UNIT_".
+  return digits > 0 && begin < rest.size() && rest[begin - 1] == '_' ? rest.substr(begin) : name;
+}
+
+/// Since version 18 clang spells out a template parameter declared with auto: "ITnPDaXadL_Z6targetEEE" is nvcc's
+/// "IXadL_Z6targetEEE". Demanglers older than that know only the latter.
+std::string without_auto_parameters(std::string name) {
+  for (size_t at = name.find("Tn"); at != std::string::npos; at = name.find("Tn", at + 1)) {
+    size_t end = name.find_first_not_of("PROKV", at + 2);
+    if (end == std::string::npos || (name.compare(end, 2, "Da") != 0 && name.compare(end, 2, "Dc") != 0)) continue;
+    name.erase(at, end + 2 - at);
+  }
+  return name;
+}
+
 /// Cuts `__static__…` and `__intern__…` (clang -fgpu-rdc) and a leading `_ZL`'s L, both before demangling.
 std::string without_linkage_marks(std::string_view mangled) {
-  std::string name(mangled);
+  std::string name(without_unit(mangled));
   for (std::string_view mark : {"__intern__", "__static__"})
     if (size_t at = name.find(mark); at != std::string::npos && at > 0) name.resize(at);
   if (name.starts_with("_ZL")) name.erase(2, 1);
@@ -47,6 +71,20 @@ void reduce_token(std::string& text, std::string_view prefix, std::string_view t
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
+}
+
+/// "&(thrice(int))" -> "&thrice": the demangler writes a function as a template argument with its parameters if it has no
+/// namespace, and nvcc gives a static one a namespace of its own.
+void reduce_function_arguments(std::string& text) {
+  for (size_t at = text.find("&("); at != std::string::npos; at = text.find("&(", at + 1)) {
+    size_t end = at + 2, depth = 1, inner = std::string::npos;
+    for (; end < text.size() && depth > 0; ++end) {
+      if (text[end] == '(' && depth++ == 1 && inner == std::string::npos) inner = end;
+      if (text[end] == ')') --depth;
+    }
+    if (depth != 0) return;
+    text.replace(at, end - at, "&" + text.substr(at + 2, std::min(inner, end - 1) - at - 2));
+  }
 }
 
 /// Position of the '(' that opens the parameter list, or npos: the last top-level one.
@@ -100,12 +138,15 @@ std::string canonical_key(std::string_view mangled) {
   std::string name = without_linkage_marks(mangled);
   int status = 0;
   char* demangled = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status) : nullptr;
+  if (!demangled && name.starts_with("_Z"))
+    demangled = abi::__cxa_demangle(without_auto_parameters(name).c_str(), nullptr, nullptr, &status);
   std::string key = demangled && status == 0 ? demangled : name;
   std::free(demangled);
   replace_all(key, "(anonymous namespace)", "(anonymous)");
   reduce_token(key, "_GLOBAL__N_", "(anonymous)");
   reduce_token(key, "_INTERNAL_", "(internal)");
   replace_all(key, "(internal)::", "");
+  reduce_function_arguments(key);
   // A template's return type is part of its mangling, a plain function's is not: neither belongs to the identity.
   if (size_t begin = static_cast<size_t>(qualified_name(key).data() - key.data()); begin > 0 && begin < key.size()) key.erase(0, begin);
   return without_spaces(key);

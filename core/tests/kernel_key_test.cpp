@@ -24,6 +24,20 @@ TEST(KernelKey, JoinsTheSpellingsOfAStaticVariable) {
   EXPECT_EQ(canonical_key("_ZN1aL1bE"), canonical_key("_ZN1a1bE"));
 }
 
+TEST(KernelKey, JoinsWhatIsLocalToAUnitOfRelocatableCode) {
+  EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"), canonical_key("_ZL2skPi__intern__b04fd23c"));
+  EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck_cc"), "cc");
+  EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck5inner2dkEPi"),
+            "(anonymous)::inner::dk(int*)");
+  EXPECT_EQ(canonical_key("__nv_static_999_x"), "__nv_static_999_x") << "no such mark";
+}
+
+TEST(KernelKey, JoinsTemplateArgumentsThatAreFunctionsOrDeclaredAuto) {
+  EXPECT_EQ(canonical_key("_Z2fpIXadL_ZN32_INTERNAL_f24e1562_8_cases_cu_ck6thriceEiEEEvPi"),
+            canonical_key("_Z2fpIXadL_ZL6thriceiEEEvPi"));
+  EXPECT_EQ(canonical_key("_Z2apITnPDaXadL_Z6targetEEEvPi"), canonical_key("_Z2apIXadL_Z6targetEEEvPi"));
+}
+
 TEST(KernelKey, LeavesOutAReturnTypeSoThatTemplatesAndFunctionsReadAlike) {
   EXPECT_EQ(canonical_key("_ZN3app6smoothIfLi8EEEvPKT_PS1_i"), "app::smooth<float,8>(float const*,float*,int)");
 }
@@ -46,7 +60,7 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
 }
 
 TEST(KernelKey, TakesAnyBytesWithoutHarm) {
-  for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL"})
+  for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL", "__nv_static_", "__nv_static_5", "__nv_static_3_abc_", "&(", "a&((", "_Z1aITn", "_Z1aITnDa"})
     canonical_key(text), base_name(text), key_matches(text, "a");
 }
 
