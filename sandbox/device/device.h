@@ -56,6 +56,7 @@ struct DeviceImage {
 struct DeviceMemory {
   uint64_t address = 0, size = 0;
   std::shared_ptr<void> hold;
+  std::function<bool()> seal = {};  ///< Makes it read-only for good, where the device can; null: it cannot.
 };
 
 struct DeviceLaunch {

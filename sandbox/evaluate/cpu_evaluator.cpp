@@ -8,6 +8,9 @@
 #include <fstream>
 #include <limits>
 
+#include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/evaluate/cuda/cuda_replay.h"
+
 namespace kernelift {
 
 /// In memory that the runners' nursery inherits.
@@ -326,8 +329,10 @@ std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Dead
 
 Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder,
                                                   const EvaluatorOptions& options) {
-  if (options.device == "cpu" || options.device == "auto") return CpuEvaluator::create(mep, folder, options);
-  return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu can");
+  if (options.device.starts_with("hip"))
+    return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu and --device cuda can");
+  if (options.device == "cpu" || (options.device == "auto" && !cuda_answers())) return CpuEvaluator::create(mep, folder, options);
+  return CudaEvaluator::create(mep, folder, options);
 }
 
 }  // namespace kernelift

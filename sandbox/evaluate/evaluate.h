@@ -14,7 +14,7 @@
 namespace kernelift {
 
 struct EvaluatorOptions {
-  std::string device = "cpu";    ///< cpu | auto (the best there is).
+  std::string device = "cpu";    ///< cpu | cuda (all GPUs alike) | cuda:N | auto (the best there is).
   unsigned compile_workers = 0;  ///< 0: one per core.
   unsigned threads = 0;          ///< Cores that a kernel may use; 0: all.
   bool cold = false;             ///< Caches flushed before each timed launch.
@@ -44,6 +44,9 @@ struct ReplayOptions {
 struct ReplayReport {
   std::string kernel, device;
   std::optional<BaselineReport> warm, cold;
+  std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
+  std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
+  std::vector<std::string> notes;          ///< What is not as it was in the application.
   bool pass() const;
   /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.
   std::string text() const;

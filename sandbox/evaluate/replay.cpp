@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/runner_process.h"
 
@@ -38,11 +39,12 @@ std::optional<double> in_vivo_deviation(const InstanceReport& instance) {
 }
 
 Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options) {
-  if (options.device != "cpu" && options.device != "auto")
-    return refused("a MEP cannot be replayed on '" + options.device + "' yet; --device cpu can");
+  if (options.device.starts_with("hip"))
+    return refused("a MEP cannot be replayed on '" + options.device + "' yet; --device cpu and --device cuda can");
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
+  if (options.device != "cpu" && (options.device != "auto" || cuda_answers())) return replay_on_cuda(folder, mep, options);
   CompilePoolOptions pool;
   pool.workers = 1, pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
@@ -62,10 +64,10 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   return report;
 }
 
-bool ReplayReport::pass() const { return (!warm || warm->pass()) && (!cold || cold->pass()); }
+bool ReplayReport::pass() const { return (!warm || warm->pass()) && (!cold || cold->pass()) && (!by_clang || by_clang->pass()); }
 
 std::string ReplayReport::text() const {
-  std::string text = kernel + " on " + device + "\n";
+  std::string text = kernel + " on " + device + (compiler.empty() ? "" : ", " + compiler) + "\n";
   const BaselineReport& first = warm ? *warm : *cold;
   for (size_t i = 0; i < first.instances.size(); ++i) {
     const InstanceReport& instance = first.instances[i];
@@ -88,11 +90,22 @@ std::string ReplayReport::text() const {
       text += "\n";
     }
   }
+  for (size_t i = 0; by_clang && i < by_clang->instances.size(); ++i) {
+    const InstanceReport& instance = by_clang->instances[i];
+    BaselineReport alone{{instance}};
+    text += line("instance %s built by clang: ", instance.id.c_str()) +
+            (instance.pass ? line("%.3f us, spread %.1f %%\n", instance.seconds * 1e6, instance.spread * 100)
+                           : "FAIL  " + alone.complaint() + "\n");
+  }
+  for (auto& note : notes) text += "note: " + note + "\n";
   return text + (pass() ? "PASS\n" : "FAIL\n");
 }
 
 Json ReplayReport::json() const {
   Json document{{"kernel", kernel}, {"device", device}, {"pass", pass()}};
+  if (!compiler.empty()) document["compiler"] = compiler;
+  if (by_clang) document["by_clang"] = to_json(*by_clang);
+  if (!notes.empty()) document["notes"] = notes;
   for (auto* mode : {&warm, &cold}) {
     if (!*mode) continue;
     Json report = to_json(**mode);

@@ -22,7 +22,8 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   CompileRequest request;
   request.source = reader.text();
   auto json = parse_json(reader.text(), "recipe");
-  request.target = reader.number() == 0 ? CompileTarget::Cpu : CompileTarget::Ptx;
+  uint64_t target = reader.number();
+  request.target = target == 0 ? CompileTarget::Cpu : target == 1 ? CompileTarget::Ptx : CompileTarget::Cubin;
   request.bitcode = reader.text();
   request.separate_rounding = reader.number();
   request.admit = reader.number();
@@ -39,7 +40,8 @@ std::string CompileReply::encode() const {
   writer.text(name(outcome)).text(name(stage)).text(detail).text(image).text(bitcode).texts(findings);
   writer.number(kernels.size());
   for (auto& kernel : kernels)
-    writer.text(kernel.name).text(kernel.mode).text(kernel.mode_reason).number(kernel.code_bytes);
+    writer.text(kernel.name).text(kernel.mode).text(kernel.mode_reason).number(kernel.code_bytes)
+        .number(kernel.registers).number(kernel.spill_bytes).number(kernel.stack_bytes).number(kernel.shared_bytes);
   return writer.real(frontend_seconds).real(passes_seconds).real(backend_seconds).take();
 }
 
@@ -57,6 +59,8 @@ std::optional<CompileReply> CompileReply::decode(std::string_view bytes) {
     CompiledKernel kernel;
     kernel.name = reader.text(), kernel.mode = reader.text(), kernel.mode_reason = reader.text();
     kernel.code_bytes = reader.number();
+    kernel.registers = static_cast<uint32_t>(reader.number()), kernel.spill_bytes = static_cast<uint32_t>(reader.number());
+    kernel.stack_bytes = static_cast<uint32_t>(reader.number()), kernel.shared_bytes = static_cast<uint32_t>(reader.number());
     reply.kernels.push_back(std::move(kernel));
   }
   reply.frontend_seconds = reader.real(), reply.passes_seconds = reader.real(), reply.backend_seconds = reader.real();

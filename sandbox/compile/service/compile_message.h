@@ -10,7 +10,8 @@
 
 namespace kernelift {
 
-enum class CompileTarget { Cpu, Ptx };
+/// Cubin: machine code of an NVIDIA GPU, or PTX where no nvJitLink is found and the driver has to finish it.
+enum class CompileTarget { Cpu, Ptx, Cubin };
 
 struct CompileRequest {
   std::string source;
@@ -29,13 +30,14 @@ struct CompileRequest {
 struct CompiledKernel {
   std::string name, mode, mode_reason;
   uint64_t code_bytes = 0;
+  uint32_t registers = 0, spill_bytes = 0, stack_bytes = 0, shared_bytes = 0;  ///< Of a cubin's kernel.
 };
 
 struct CompileReply {
-  Outcome outcome = Outcome::Ok;  ///< Ok Refused CompileFailed CompileCrashed TimedOut
+  Outcome outcome = Outcome::Ok;  ///< Ok Refused CompileFailed CompileCrashed TimedOut OverResources
   Stage stage = Stage::Compile;
   std::string detail;
-  std::string image;                  ///< An ELF shared object, or PTX text.
+  std::string image;                  ///< An ELF shared object, PTX text, or a cubin.
   std::string bitcode;                ///< Unoptimised device IR, when the front end ran.
   std::vector<std::string> findings;  ///< Identities, when the front end ran.
   std::vector<CompiledKernel> kernels;

@@ -2,6 +2,8 @@
 // a worker is doing, and its time limit does not run meanwhile.
 #include "sandbox/compile/service/compile_pool.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <future>
@@ -9,6 +11,7 @@
 
 #include "sandbox/compile/paths.h"
 #include "sandbox/compile/service/compile_worker.h"
+#include "sandbox/compile/service/cubin.h"
 #include "sandbox/compile/service/recipe_passes.h"
 
 namespace kernelift {
@@ -48,9 +51,13 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   FrontendOptions frontend = pool->options_.frontend;
   CompileTarget target = pool->options_.target;
   std::function<void()> warm_up;
+  if (target == CompileTarget::Cubin) warm_up = [] { (void)open_cubin_compiler().ok(); };
   if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
   KERNELIFT_ASSIGN(pool->nursery_,
-                   Nursery::start({"kl-compile", warm_up, [frontend, jail](Channel& channel, WorkerCell& cell) {
+                   Nursery::start({"kl-compile", warm_up, [frontend, jail, target](Channel& channel, WorkerCell& cell) {
+                                     // Whoever queues launches on the GPU goes first.
+                                     constexpr int kYield = 10;
+                                     if (target == CompileTarget::Cubin) (void)!nice(kYield);
                                      serve_compiles(channel, cell, frontend, jail);
                                    }}));
   pool->slots_.resize(pool->options_.workers);

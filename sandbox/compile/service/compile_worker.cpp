@@ -23,6 +23,7 @@
 #include "sandbox/compile/clang_job.h"
 #include "sandbox/compile/ptx.h"
 #include "sandbox/compile/service/admission.h"
+#include "sandbox/compile/service/cubin.h"
 #include "sandbox/compile/service/recipe_passes.h"
 #include "sandbox/device/cpu/lower.h"
 
@@ -75,6 +76,7 @@ class Compile {
     reply_.frontend_seconds = watch_.lap();
     Status backend = request_.target == CompileTarget::Cpu ? to_cpu(std::move(module)) : to_ptx(*module);
     if (!backend.ok()) return failed(reply_, backend.error(), Outcome::CompileFailed);
+    if (request_.target == CompileTarget::Cubin && open_cubin_compiler().ok()) assemble();
     return reply_;
   }
 
@@ -164,6 +166,20 @@ class Compile {
     return done();
   }
 
+  /// PTX to machine code; what ptxas says of the kernels goes into the reply.
+  void assemble() {
+    announce("nvJitLink");
+    Cubin cubin = compile_cubin(reply_.image, options_.arch);
+    reply_.outcome = cubin.outcome, reply_.detail = cubin.detail, reply_.image = std::move(cubin.image);
+    for (auto& [name, facts] : cubin.kernels) {
+      CompiledKernel kernel;
+      kernel.name = name, kernel.registers = facts.registers, kernel.spill_bytes = facts.spill_stores + facts.spill_loads;
+      kernel.stack_bytes = facts.stack_bytes, kernel.shared_bytes = facts.shared_bytes;
+      reply_.kernels.push_back(std::move(kernel));
+    }
+    reply_.backend_seconds += watch_.lap();
+  }
+
   /// 0..3; optimising for size is level 2 with smaller code, which neither backend tells apart.
   int level() const {
     const std::string& name = request_.recipe.level;
@@ -193,6 +209,8 @@ CompileReply compile_here(const CompileRequest& request, const FrontendOptions& 
 
 void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
   static WorkerCell cell;
+  // Opened here, where files can still be; where there is none, the driver finishes the PTX.
+  if (target == CompileTarget::Cubin) (void)open_cubin_compiler().ok();
   CompileRequest request;
   request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
   request.target = target;

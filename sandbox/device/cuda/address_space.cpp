@@ -26,6 +26,14 @@ struct AddressSpace::Piece {
 struct AddressSpace::Placed {
   std::shared_ptr<AddressSpace> space;
   std::vector<Piece> pieces;
+  bool seal() const {
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = space->ordinal_;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    return std::all_of(pieces.begin(), pieces.end(), [&](auto& piece) {
+      return space->driver_.cuMemSetAccess(piece.address, piece.bytes, &access, 1) == CUDA_SUCCESS;
+    });
+  }
   ~Placed() {
     for (auto& piece : pieces) {
       space->driver_.cuMemUnmap(piece.address, piece.bytes);
@@ -99,7 +107,12 @@ Result<DeviceMemory> AddressSpace::place(uint64_t address, uint64_t bytes) {
     placed->pieces.push_back(piece);
     at = stop;
   }
-  return DeviceMemory{begin, end - begin, placed};
+  DeviceMemory memory{begin, end - begin, placed, {}};
+  memory.seal = [placed = std::weak_ptr<Placed>(placed)] {
+    auto alive = placed.lock();
+    return alive && alive->seal();
+  };
+  return memory;
 }
 
 }  // namespace kernelift

@@ -115,7 +115,7 @@ class CudaDevice : public Device {
     auto hold = std::shared_ptr<void>(reinterpret_cast<void*>(got), [&driver = driver_](void* memory) {
       driver.cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
     });
-    return DeviceMemory{got, bytes, hold};
+    return DeviceMemory{got, bytes, hold, {}};
   }
 
   DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override {
@@ -217,6 +217,8 @@ class CudaDevice : public Device {
       if (driver_.cuFuncGetName(&name, function) != CUDA_SUCCESS || !name) continue;
       DeviceKernel kernel;
       kernel.name = name;
+      // A function that is loaded lazily does not know all of its attributes yet.
+      if (driver_.cuFuncLoad) driver_.cuFuncLoad(function);
       auto get = [&](CUfunction_attribute which) {
         int value = 0;
         driver_.cuFuncGetAttribute(&value, which, function);
@@ -226,6 +228,7 @@ class CudaDevice : public Device {
       kernel.registers = get(CU_FUNC_ATTRIBUTE_NUM_REGS), kernel.local_bytes = get(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
       kernel.shared_bytes = get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), kernel.constant_bytes = get(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
       kernel.max_threads = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+      if (kernel.max_threads == 0) kernel.max_threads = facts_.max_threads_per_block;
       if (driver_.cuFuncGetParamInfo) {
         kernel.knows_parameters = true;
         size_t offset = 0, size = 0;

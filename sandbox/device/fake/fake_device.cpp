@@ -44,7 +44,9 @@ Result<DeviceMemory> FakeDevice::place(uint64_t address, uint64_t bytes) {
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   if (at == MAP_FAILED) return environment_error("cannot map " + std::to_string(size) + " bytes: " + std::strerror(errno));
   auto hold = std::shared_ptr<void>(at, [size](void* memory) { munmap(memory, size); });
-  return DeviceMemory{reinterpret_cast<uint64_t>(at), address ? size : bytes, hold};
+  DeviceMemory memory{reinterpret_cast<uint64_t>(at), address ? size : bytes, hold, {}};
+  if (address) memory.seal = [at, size] { return mprotect(at, size, PROT_READ) == 0; };
+  return memory;
 }
 
 DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::milliseconds limit) {

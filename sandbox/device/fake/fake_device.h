@@ -25,7 +25,7 @@ struct FakeCall {
 struct FakeRun {
   double seconds = 1e-5;
   DeviceFault fault = DeviceFault::None;
-  std::string detail;
+  std::string detail = {};
 };
 
 struct FakeKernel {

@@ -1,0 +1,321 @@
+// What the original teaches about itself on a GPU, before any candidate is judged; the questions are those of
+// sandbox/evaluate/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of poison or a
+// perturbed input may lead the original astray, and a fault ends this process. They are announced, and what ended an
+// earlier process is not asked again.
+#include <algorithm>
+#include <cstring>
+
+#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/judge/rounding_envelope.h"
+
+namespace kernelift {
+namespace {
+
+constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
+constexpr int kCalibrationRounds = 11, kSlowRounds = 3;
+constexpr double kSlowSeconds = 0.05;  // Kernels longer than this are not repeated more than needed.
+constexpr uint64_t kLargestPerturbed = 256 << 20;
+constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
+
+}  // namespace
+
+bool GpuRunner::user_tolerance(FloatTolerance& tolerance) const {
+  Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
+  if (wanted.relative <= 0 && wanted.absolute <= 0) return false;
+  tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
+  return true;
+}
+
+Status GpuRunner::keep_results(size_t instance, std::vector<DeviceMemory>& copies) {
+  Steps steps(*support_);
+  for (auto& region : memory_->instances()[instance].regions) {
+    copies.emplace_back();
+    if (!region.changed()) continue;
+    KERNELIFT_ASSIGN(copies.back(), device_.place(0, region.size));
+    steps.copy(copies.back().address, region.live, region.size);
+  }
+  DeviceOutcome outcome = steps.run(settings_.launch_limit);
+  return outcome.ok() ? done() : environment_error("copying on the GPU: " + outcome.detail);
+}
+
+Status GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory>& once) {
+  // Live memory holds a second run's results.
+  GpuInstance& memory = memory_->instances()[instance];
+  Steps steps(*support_);
+  size_t findings = 0;
+  for (size_t i = 0; i < memory.regions.size(); ++i)
+    if (memory.regions[i].changed()) findings += memory.regions[i].rows.size();
+  steps.clear_findings(findings);
+  size_t at = 0;
+  for (size_t i = 0; i < memory.regions.size(); ++i) {
+    GpuBuffer& region = memory.regions[i];
+    for (size_t row = 0; region.changed() && row < region.rows.size(); ++row)
+      steps.compare(region.rows[row], region.tolerance(row), once[i].address, region.live, at++);
+  }
+  DeviceOutcome outcome = steps.run(settings_.launch_limit);
+  if (!outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
+  KERNELIFT_ASSIGN(auto found, support_->read_findings(findings));
+  at = 0;
+  for (auto* buffers : {&memory.regions, &memory.variables})
+    for (auto& buffer : *buffers)
+      for (size_t row = 0; row < buffer.rows.size(); ++row) {
+        bool seen = buffers == &memory.regions && buffer.changed();
+        judging::Finding finding = seen ? found[at++] : judging::Finding{};
+        if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
+        FloatTolerance& tolerance = buffer.yardstick.tolerances[row];
+        if (user_tolerance(tolerance)) continue;
+        tolerance = tolerance.covering(judging::from_bits(finding.largest_ulps), judging::from_bits(finding.largest_absolute));
+      }
+  return done();
+}
+
+Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
+  FloatTolerance users;
+  if (user_tolerance(users)) return done();
+  for (auto& image : roundings) {
+    GpuCode code;
+    TrialCode wanted;
+    wanted.image = image;
+    // A way of rounding that does not load says nothing; the others still do.
+    if (code.load(device_, *memory_, mep_, wanted)) continue;
+    for (size_t i = 0; i < mep_.instances.size(); ++i) {
+      GpuInstance& memory = memory_->instances()[i];
+      Steps steps(*support_);
+      memory_->restore(steps, i, false);
+      code.set_up(steps, memory, i, false);
+      code.launch(steps, i);
+      std::vector<std::pair<GpuBuffer*, size_t>> asked;
+      for (auto& region : memory.regions)
+        for (size_t row = 0; region.changed() && row < region.yardstick.tolerances.size(); ++row)
+          if (region.rows[row].type.is_float()) asked.push_back({&region, row});
+      steps.clear_findings(asked.size());
+      for (size_t at = 0; at < asked.size(); ++at)
+        steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
+      DeviceOutcome outcome = steps.run(settings_.launch_limit);
+      memory_->launched(i, true);
+      if (!outcome.usable()) return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+      if (!outcome.ok()) break;
+      KERNELIFT_ASSIGN(auto found, support_->read_findings(asked.size()));
+      for (size_t at = 0; at < asked.size(); ++at) {
+        auto [buffer, row] = asked[at];
+        double& envelope = buffer->yardstick.tolerances[row].envelope;
+        envelope = std::max(envelope, granted_envelope(buffer->rows[row].type, judging::from_bits(found[at].largest_absolute)));
+      }
+    }
+  }
+  return done();
+}
+
+Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::vector<DeviceMemory>& results) {
+  GpuInstance& memory = memory_->instances()[instance];
+  GpuBuffer& region = memory.regions[index];
+  std::vector<DeviceMemory> states;
+  for (auto& row : region.rows) {
+    KERNELIFT_ASSIGN(auto state, device_.place(0, row.count));
+    states.push_back(std::move(state));
+  }
+  Steps begin(*support_);
+  for (size_t row = 0; row < states.size(); ++row)
+    begin.fill(states[row].address, std::byte{judging::kWritten | judging::kUntouched}, region.rows[row].count);
+  if (auto outcome = begin.run(settings_.launch_limit); !outcome.ok()) return environment_error("filling on the GPU: " + outcome.detail);
+  for (std::byte pattern : kPatterns) {
+    Steps steps(*support_);
+    memory_->restore(steps, instance, false);
+    steps.fill(region.live, pattern, region.size);
+    baseline_.set_up(steps, memory, instance, false);
+    baseline_.launch(steps, instance);
+    baseline_.take_down(steps, instance);
+    size_t rows = 0;
+    for (auto& other : memory.regions) rows += other.rows.size();
+    steps.clear_findings(rows);
+    size_t at = 0;
+    for (size_t i = 0; i < memory.regions.size(); ++i) {
+      GpuBuffer& other = memory.regions[i];
+      for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
+        if (i == index) steps.classify(other.rows[row], other.tolerance(row), results[i].address, other.live, states[row].address, pattern, at);
+        // Its other results must not depend on what lay in this buffer.
+        else steps.compare(other.rows[row], other.tolerance(row), other.changed() ? results[i].address : other.given, other.live, at);
+      }
+    }
+    DeviceOutcome outcome = steps.run(settings_.launch_limit);
+    memory_->launched(instance, true);
+    if (!outcome.usable()) {
+      usable_ = false;
+      return environment_error(outcome.detail);
+    }
+    if (!outcome.ok()) return false;
+    KERNELIFT_ASSIGN(auto found, support_->read_findings(rows));
+    for (auto& finding : found)
+      if (finding.mismatches > 0) return false;
+  }
+  Steps steps(*support_);
+  steps.clear_findings(states.size());
+  for (size_t row = 0; row < states.size(); ++row)
+    steps.count_uncovered(region.rows[row], region.given, results[index].address, states[row].address, row);
+  if (auto outcome = steps.run(settings_.launch_limit); !outcome.ok()) return environment_error("counting on the GPU: " + outcome.detail);
+  KERNELIFT_ASSIGN(auto found, support_->read_findings(states.size()));
+  bool covered = true, all = region.yardstick.layout.plain();
+  for (size_t row = 0; row < states.size(); ++row) {
+    covered = covered && found[row].mismatches == 0;
+    all = all && found[row].largest_ulps == region.rows[row].count;
+    if (found[row].largest_ulps == 0) states[row] = {};
+  }
+  region.all_written = all;
+  region.states = all ? std::vector<DeviceMemory>{} : std::move(states);
+  region.put_back = !covered;
+  return true;
+}
+
+Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>& results) {
+  for (size_t index = 0; index < memory_->instances()[instance].regions.size(); ++index) {
+    if (!memory_->instances()[instance].regions[index].changed()) continue;
+    std::string experiment = "poison " + std::to_string(instance) + " " + std::to_string(index);
+    if (settings_.fatal.contains(experiment)) continue;
+    announce_(experiment);
+    auto learned = learn_region(instance, index, results);
+    if (!learned.ok()) return std::move(learned).error();
+    announce_("");
+  }
+  return done();
+}
+
+double GpuRunner::fastest_write(size_t instance) {
+  uint64_t bytes = 0;
+  for (auto& region : memory_->instances()[instance].regions) bytes += region.changed_bytes;
+  constexpr int kTries = 9;
+  auto buffer = device_.place(0, bytes);
+  if (bytes == 0 || !buffer.ok()) return 0;
+  Steps steps(*support_);
+  for (int i = 0; i < kTries; ++i) {
+    if (settings_.cold) steps.flush_cache();
+    steps.hold(std::chrono::microseconds(10));
+    steps.begin(), steps.write(buffer->address, bytes), steps.end();
+  }
+  DeviceOutcome outcome = steps.run(settings_.launch_limit);
+  if (!outcome.ok()) return 0;
+  return support_->net(*std::min_element(outcome.seconds.begin(), outcome.seconds.end()));
+}
+
+Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
+  std::vector<DeviceMemory> once;
+  Judged judged = run(baseline_, {instance, instance}, false, true);
+  if (!judged.failure) {
+    KERNELIFT_TRY(keep_results(instance, once));
+    judged = run(baseline_, {instance, instance}, false, true);
+  }
+  if (!judged.failure) {
+    KERNELIFT_TRY(set_tolerances(instance, once));
+    judged = run(baseline_, {instance, instance}, false, true);
+  }
+  if (judged.failure) {
+    report.pass = false;
+    report.failure = (judged.failure->outcome == Outcome::WroteOutside ? "the original itself writes outside its buffers: " : "") + judged.failure->detail;
+    return done();
+  }
+  report.buffers = judged.buffers;
+  for (auto& buffer : report.buffers) report.pass &= buffer.pass;
+  if (!report.pass) return done();
+  std::vector<DeviceMemory> results;
+  KERNELIFT_TRY(keep_results(instance, results));
+  once.clear();
+  KERNELIFT_TRY(learn_writes(instance, results));
+  report.fastest_write_seconds = fastest_write(instance);
+  int rounds = judged.seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+  Samples samples = time(baseline_, baseline_, instance, rounds, batch_for(judged.seconds));
+  if (samples.failure) {
+    report.pass = false, report.failure = "while timed: " + samples.failure->detail;
+    return done();
+  }
+  // Both sides are the original here: twice the samples.
+  samples.baseline.insert(samples.baseline.end(), samples.candidate.begin(), samples.candidate.end());
+  report.seconds = median(samples.baseline), report.spread = relative_spread(samples.baseline);
+  return done();
+}
+
+Result<BaselineReport> GpuRunner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings) {
+  report_ = {};
+  if (auto failure = baseline_.load(device_, *memory_, mep_, baseline))
+    return environment_error("the original cannot be run on " + device_.facts().name + ": " + failure->detail);
+  // A GPU that slept is slow at first.
+  constexpr auto kWarmUp = std::chrono::milliseconds(150);
+  Steps warm_up(*support_);
+  for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
+  if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok()) return environment_error("the GPU does not answer: " + outcome.detail);
+  KERNELIFT_TRY(add_envelopes(roundings));
+  double slowest = 0;
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    const MepInstance& recorded = mep_.instances[i];
+    InstanceReport instance;
+    instance.id = recorded.id, instance.held_out = recorded.held_out, instance.weight = recorded.weight;
+    instance.recorded_seconds = recorded.microseconds * 1e-6;
+    if (!usable_) instance.pass = false, instance.failure = "not tried: the GPU was lost to an earlier instance";
+    else KERNELIFT_TRY(calibrate_instance(i, instance));
+    slowest = std::max(slowest, instance.seconds);
+    report_.instances.push_back(std::move(instance));
+  }
+  // A candidate that is many times slower than the original need not be waited for.
+  constexpr double kPatience = 100;
+  constexpr std::chrono::milliseconds kLeastLimit{1000};
+  auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
+  settings_.launch_limit = std::min(settings_.launch_limit, std::max(kLeastLimit, patience));
+  return report_;
+}
+
+void GpuRunner::ask_perturbed() {
+  if (asked_perturbed_) return;
+  asked_perturbed_ = true;
+  std::vector<size_t> heaviest(mep_.instances.size());
+  for (size_t i = 0; i < heaviest.size(); ++i) heaviest[i] = i;
+  std::sort(heaviest.begin(), heaviest.end(), [&](size_t a, size_t b) { return heavier(mep_, a, b); });
+  heaviest.resize(std::min(heaviest.size(), kMostPerturbed));
+  for (size_t instance : heaviest)
+    for (Perturbation kind : {Perturbation::Jitter, Perturbation::Swap}) {
+      std::string experiment = "perturb " + std::to_string(instance) + " " + name(kind);
+      if (settings_.fatal.contains(experiment) || !usable_) continue;
+      announce_(experiment);
+      if (!ask_perturbed(instance, kind) && usable_) memory_->launched(instance, true);
+      if (usable_) announce_("");
+    }
+}
+
+bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
+  GpuInstance made = memory_->instances()[instance];
+  bool any = false;
+  uint64_t seed = 1;
+  for (auto& region : made.regions) {
+    ++seed;
+    bool only_read = !region.changed();
+    if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed || (kind == Perturbation::Swap && !only_read)) continue;
+    std::vector<std::byte> bytes(region.size);
+    if (!device_.read(region.given, bytes).ok() || !perturb(region.yardstick.layout, bytes, kind, seed)) continue;
+    auto placed = device_.place(0, region.size);
+    if (!placed.ok() || !device_.write(placed->address, bytes).ok()) return false;
+    if (only_read) region.answer = placed->address;
+    region.given = placed->address;
+    perturbed_memory_.push_back(std::move(*placed));
+    any = true;
+  }
+  if (!any) return false;
+  size_t memory_index = memory_->instances().size();
+  memory_->instances().push_back(made);
+  auto drop = [&] {
+    memory_->instances().pop_back();
+    return false;
+  };
+  // The original answers; what it leaves becomes the answer, and a second run must leave the same.
+  std::vector<DeviceMemory> answers;
+  Judged first = run(baseline_, {memory_index, instance}, false, false);
+  if (first.failure || !keep_results(memory_index, answers).ok()) return drop();
+  GpuInstance& entry = memory_->instances()[memory_index];
+  for (size_t i = 0; i < entry.regions.size(); ++i)
+    if (answers[i].size > 0) {
+      entry.regions[i].answer = answers[i].address;
+      perturbed_memory_.push_back(answers[i]);
+    }
+  Judged second = run(baseline_, {memory_index, instance}, true, false);
+  if (second.failure || second.first) return drop();
+  perturbed_.push_back({memory_index, instance});
+  return true;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,208 @@
+// See gpu_code.h.
+#include "sandbox/evaluate/cuda/gpu_code.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/model/kernel_key.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kLargestScratch = 16ull << 30;
+constexpr std::byte kRubbish{0xc5};
+
+TrialFailure over(const std::string& what, uint64_t used, uint64_t limit) {
+  return {Outcome::OverResources, what + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
+}
+
+std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel, const Geometry& geometry) {
+  uint64_t threads = geometry.block.count();
+  if (threads > facts.max_threads_per_block) return over("threads per block", threads, facts.max_threads_per_block);
+  if (threads > kernel.max_threads)
+    return over("threads per block, with " + std::to_string(kernel.registers) + " registers each", threads, kernel.max_threads);
+  uint64_t shared = uint64_t(geometry.shared_bytes) + kernel.shared_bytes;
+  if (shared > facts.shared_per_block_optin) return over("bytes of shared memory per block", shared, facts.shared_per_block_optin);
+  const std::pair<const char*, std::pair<uint32_t, uint32_t>> dimensions[] = {
+      {"block size in x", {geometry.block.x, facts.max_block.x}}, {"block size in y", {geometry.block.y, facts.max_block.y}},
+      {"block size in z", {geometry.block.z, facts.max_block.z}}, {"blocks in x", {geometry.grid.x, facts.max_grid.x}},
+      {"blocks in y", {geometry.grid.y, facts.max_grid.y}},       {"blocks in z", {geometry.grid.z, facts.max_grid.z}}};
+  for (auto& [what, pair] : dimensions)
+    if (pair.first > pair.second) return over(what, pair.first, pair.second);
+  if (threads == 0 || geometry.grid.count() == 0) return TrialFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
+  return std::nullopt;
+}
+
+Bindings recorded_geometry(const Geometry& geometry, Bindings bound) {
+  bound["gx"] = geometry.grid.x, bound["gy"] = geometry.grid.y, bound["gz"] = geometry.grid.z;
+  bound["bx"] = geometry.block.x, bound["by"] = geometry.block.y, bound["bz"] = geometry.block.z;
+  bound["shared"] = geometry.shared_bytes;
+  return bound;
+}
+
+/// A kernel that takes more than the recorded parameters gets the scratch buffers' addresses, in order.
+std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded, const std::vector<uint64_t>& scratch,
+                                           DeviceLaunch& launch) {
+  if (!kernel.knows_parameters) {
+    if (scratch.empty()) return std::nullopt;
+    return TrialFailure{Outcome::LaunchFailed, "the driver is too old to say how scratch memory is passed"};
+  }
+  uint64_t bytes = 0;
+  for (auto& parameter : kernel.parameters) bytes = std::max<uint64_t>(bytes, parameter.offset + parameter.size);
+  auto mismatch = [&] {
+    return TrialFailure{Outcome::LaunchFailed, "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
+                                                   std::to_string(bytes) + " bytes; the recorded launch passes " +
+                                                   std::to_string(recorded.parameters.size()) + " of " + std::to_string(recorded.arguments.size()) +
+                                                   (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
+  };
+  size_t passed = recorded.parameters.size();
+  if (kernel.parameters.size() < passed || kernel.parameters.size() - passed > scratch.size()) return mismatch();
+  for (size_t i = 0; i < passed; ++i)
+    if (kernel.parameters[i].offset != recorded.parameters[i].offset || kernel.parameters[i].size != recorded.parameters[i].size)
+      return mismatch();
+  launch.arguments.resize(std::max<size_t>(bytes, launch.arguments.size()));
+  for (size_t i = passed; i < kernel.parameters.size(); ++i) {
+    const Parameter& slot = kernel.parameters[i];
+    if (slot.size != sizeof(uint64_t)) return mismatch();
+    std::memcpy(&launch.arguments[slot.offset], &scratch[i - passed], sizeof(uint64_t));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const DeviceKernel* GpuCode::find_kernel(const std::string& wanted) const {
+  const DeviceKernel* found = nullptr;
+  for (auto& kernel : image_.kernels)
+    if (kernel.name == wanted) return &kernel;
+  for (auto& kernel : image_.kernels) {
+    std::string key = canonical_key(kernel.name);
+    if (key != wanted && !key_matches(key, wanted)) continue;
+    if (found) return nullptr;  // Ambiguous is as good as absent.
+    found = &kernel;
+  }
+  return found;
+}
+
+std::optional<TrialFailure> GpuCode::load(Device& device, const GpuMemory& memory, const Mep& mep, const TrialCode& code) {
+  auto image = device.load(code.image);
+  if (!image.ok()) return TrialFailure{Outcome::LaunchFailed, image.error().message};
+  image_ = std::move(*image);
+  for (size_t i = 0; i < mep.instances.size(); ++i)
+    if (auto failure = prepare(device, memory.instances()[i], mep, mep.instances[i], code)) {
+      failure->detail = "instance " + mep.instances[i].id + ": " + failure->detail;
+      return failure;
+    }
+  return std::nullopt;
+}
+
+std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& memory, const Mep& mep, const MepInstance& recorded,
+                                             const TrialCode& code) {
+  Prepared& prepared = instances_.emplace_back();
+  std::vector<uint64_t> scratch_addresses;
+  for (auto& wanted : code.scratch) {
+    auto bytes = wanted.bytes.evaluate(recorded_geometry(recorded.geometry, code.values));
+    if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
+    if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
+      return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " + std::to_string(kLargestScratch)};
+    auto placed = device.place(0, std::max<uint64_t>(1, static_cast<uint64_t>(*bytes)));
+    if (!placed.ok()) return TrialFailure{Outcome::OverResources, placed.error().message};
+    // Fresh memory may be zero; scratch that was not asked to be must not be relied on.
+    DeviceProgram rubbish;
+    rubbish.fill(placed->address, kRubbish, placed->size);
+    if (auto filled = device.run(rubbish, std::chrono::seconds(10)); !filled.ok()) return TrialFailure{Outcome::LaunchFailed, filled.detail};
+    scratch_addresses.push_back(placed->address);
+    prepared.scratch.push_back({std::move(*placed), static_cast<uint64_t>(*bytes), wanted.zeroed});
+  }
+  for (size_t i = 0; i < memory.variables.size(); ++i) {
+    const DeviceVariable* found = nullptr;
+    for (auto& variable : image_.variables)
+      if (variable.name == memory.variable_names[i]) found = &variable;
+    for (auto& variable : image_.variables)
+      if (!found && canonical_key(variable.name) == memory.variables[i].name) found = &variable;
+    prepared.variables.push_back(found && found->size == memory.variables[i].size ? found->address : 0);
+  }
+  std::vector<CandidateLaunch> launches = code.launches;
+  if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
+  for (auto& wanted : launches) {
+    const DeviceKernel* kernel = find_kernel(wanted.kernel);
+    if (!kernel && wanted.kernel == mep.kernel_mangled) kernel = find_kernel(mep.kernel_key);
+    if (!kernel) return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
+    auto geometry = wanted.evaluate(recorded.geometry, code.values);
+    if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
+    DeviceLaunch launch;
+    launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
+    launch.cluster = recorded.settings.cluster;
+    launch.carveout = recorded.settings.carveout;
+    if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
+    if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
+    if (facts_.empty()) {
+      auto threads = static_cast<uint32_t>(geometry->block.count());
+      facts_ = {{"registers", kernel->registers}, {"local_bytes", kernel->local_bytes},
+                {"shared_bytes", kernel->shared_bytes + geometry->shared_bytes}, {"threads", threads}};
+      if (kernel->resident_blocks && device.facts().threads_per_multiprocessor > 0)
+        facts_["occupancy"] = static_cast<double>(kernel->resident_blocks(threads, geometry->shared_bytes)) * threads /
+                              device.facts().threads_per_multiprocessor;
+    }
+    prepared.launches.push_back(std::move(launch));
+  }
+  return place_symbols(device, memory, recorded, prepared);
+}
+
+std::optional<TrialFailure> GpuCode::place_symbols(Device& device, const GpuInstance& memory, const MepInstance& recorded, Prepared& into) const {
+  if (memory.slots.empty()) return std::nullopt;
+  std::vector<uint64_t> values;
+  std::vector<const GpuInstance::Slot*> placed;
+  for (auto& slot : memory.slots) {
+    const MepSymbolSlot& symbol = recorded.symbols[slot.symbol];
+    uint64_t address = 0;
+    for (auto& variable : image_.variables)
+      if (variable.name == symbol.name || canonical_key(variable.name) == symbol.key) address = variable.address;
+    if (address == 0)
+      return TrialFailure{Outcome::LaunchFailed, "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
+    address += symbol.addend;
+    if (slot.in_arguments) {
+      for (auto& launch : into.launches)
+        if (slot.offset + sizeof address <= launch.arguments.size()) std::memcpy(&launch.arguments[slot.offset], &address, sizeof address);
+    } else {
+      values.push_back(address), placed.push_back(&slot);
+    }
+  }
+  into.patch_count = placed.size();
+  if (placed.empty()) return std::nullopt;
+  uint64_t value_bytes = values.size() * sizeof(uint64_t), range_bytes = values.size() * sizeof(DeviceRange);
+  auto patches = device.place(0, value_bytes + 2 * range_bytes);
+  if (!patches.ok()) return TrialFailure{Outcome::OverResources, patches.error().message};
+  into.patches = std::move(*patches);
+  into.to_image = into.patches.address + value_bytes, into.to_recorded = into.to_image + range_bytes;
+  std::vector<DeviceRange> in, out;
+  for (size_t i = 0; i < placed.size(); ++i) {
+    in.push_back({placed[i]->address, into.patches.address + i * sizeof(uint64_t), sizeof(uint64_t)});
+    out.push_back({placed[i]->address, placed[i]->given, sizeof(uint64_t)});
+  }
+  bool written = device.write(into.patches.address, std::as_bytes(std::span(values))).ok() &&
+                 device.write(into.to_image, std::as_bytes(std::span(in))).ok() &&
+                 device.write(into.to_recorded, std::as_bytes(std::span(out))).ok();
+  if (!written) return TrialFailure{Outcome::LaunchFailed, "the GPU does not take the addresses of module variables"};
+  return std::nullopt;
+}
+
+void GpuCode::set_up(Steps& steps, const GpuInstance& instance, size_t index, bool changed_only) const {
+  const Prepared& prepared = instances_[index];
+  for (size_t i = 0; i < instance.variables.size(); ++i)
+    if (prepared.variables[i] != 0 && (!changed_only || instance.variables[i].changed()))
+      steps.copy(prepared.variables[i], instance.variables[i].given, instance.variables[i].size);
+  if (prepared.patch_count > 0) steps.copy_ranges(prepared.to_image, prepared.patch_count);
+}
+
+void GpuCode::launch(Steps& steps, size_t index) const {
+  for (auto& scratch : instances_[index].scratch)
+    if (scratch.zeroed) steps.fill(scratch.memory.address, std::byte{0}, scratch.size);
+  for (auto& launch : instances_[index].launches) steps.launch(launch);
+}
+
+void GpuCode::take_down(Steps& steps, size_t index) const {
+  if (instances_[index].patch_count > 0) steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);
+}
+
+}  // namespace kernelift

@@ -1,0 +1,49 @@
+// One side of a trial on a GPU: an image loaded afresh, and for every instance its launches, ready to go. What does not
+// fit the device (threads, shared memory, parameters) is found here, before anything is launched.
+#pragma once
+#include <map>
+
+#include "sandbox/evaluate/cuda/gpu_memory.h"
+#include "sandbox/evaluate/trial.h"
+
+namespace kernelift {
+
+class GpuCode {
+ public:
+  /// The failure, if there is one, is the image's: what does not load, link or fit.
+  std::optional<TrialFailure> load(Device& device, const GpuMemory& memory, const Mep& mep, const TrialCode& code);
+
+  /// Steps before a launch that is judged: module variables as recorded, addresses of variables where they belong.
+  void set_up(Steps& steps, const GpuInstance& instance, size_t index, bool changed_only) const;
+  /// The launches themselves; clearing scratch that asks for it is part of them.
+  void launch(Steps& steps, size_t index) const;
+  /// Steps after it: recorded addresses back where set_up() put the image's own, so that they compare equal.
+  void take_down(Steps& steps, size_t index) const;
+  /// Where this image keeps the instance's n-th variable; 0: it has none of that name.
+  uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
+  /// registers, local_bytes, shared_bytes, threads, occupancy of the first launch.
+  const std::map<std::string, double>& facts() const { return facts_; }
+
+ private:
+  struct Scratch {
+    DeviceMemory memory;
+    uint64_t size = 0;
+    bool zeroed = false;
+  };
+  struct Prepared {
+    std::vector<DeviceLaunch> launches;
+    std::vector<Scratch> scratch;
+    std::vector<uint64_t> variables;
+    DeviceMemory patches;  ///< Addresses of variables, then DeviceRanges that put them in place, and that take them out.
+    uint64_t patch_count = 0, to_image = 0, to_recorded = 0;
+  };
+  std::optional<TrialFailure> prepare(Device& device, const GpuInstance& memory, const Mep& mep, const MepInstance& recorded, const TrialCode& code);
+  const DeviceKernel* find_kernel(const std::string& wanted) const;
+  std::optional<TrialFailure> place_symbols(Device& device, const GpuInstance& memory, const MepInstance& recorded, Prepared& into) const;
+
+  DeviceImage image_;
+  std::vector<Prepared> instances_;
+  std::map<std::string, double> facts_;
+};
+
+}  // namespace kernelift

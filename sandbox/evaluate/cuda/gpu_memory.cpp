@@ -1,0 +1,334 @@
+// See gpu_memory.h. Live memory is mapped by granules of 2 MiB; what of a granule belongs to no buffer of the instance
+// holds a canary, and beyond the granules an access faults.
+#include "sandbox/evaluate/cuda/gpu_memory.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <set>
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kGrain = 256;         // Of what is put back between timed launches.
+constexpr uint64_t kFewRanges = 1 << 16;  // More than that, and the whole buffer is put back.
+constexpr uint64_t kNear = 64 << 10;
+
+uint64_t down(uint64_t address) { return address / kDeviceGranule * kDeviceGranule; }
+uint64_t up(uint64_t address) { return down(address + kDeviceGranule - 1); }
+
+std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+/// Blocks in which two images differ, neighbours joined.
+std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::span<const std::byte> answer) {
+  std::vector<DeviceRange> ranges;
+  for (uint64_t begin = 0; begin < given.size(); begin += kGrain) {
+    uint64_t size = std::min<uint64_t>(kGrain, given.size() - begin);
+    if (std::memcmp(&given[begin], &answer[begin], size) == 0) continue;
+    if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin) ranges.back().bytes = begin + size - ranges.back().to;
+    else ranges.push_back({begin, begin, size});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuMemory>> GpuMemory::place(Device& device, const Mep& mep, const std::filesystem::path& folder) {
+  std::unique_ptr<GpuMemory> memory(new GpuMemory(device));
+  KERNELIFT_TRY(memory->check_room(mep));
+  KERNELIFT_TRY(memory->place_live(mep));
+  KERNELIFT_TRY(memory->load_images(mep, folder));
+  return memory;
+}
+
+void GpuMemory::note(const std::string& what) {
+  if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(what);
+}
+
+Status GpuMemory::check_room(const Mep& mep) {
+  std::set<std::string> files;
+  uint64_t wanted = 0, live = 0;
+  auto image = [&](const std::string& file, uint64_t size) {
+    if (files.insert(file).second) wanted += size;
+  };
+  std::vector<std::pair<uint64_t, uint64_t>> spans;
+  for (auto& instance : mep.instances)
+    for (auto& region : instance.regions) {
+      image(region.before, region.size), image(region.after, region.size);
+      spans.push_back({down(region.address), up(region.address + region.size)});
+    }
+  std::sort(spans.begin(), spans.end());
+  uint64_t reached = 0;
+  for (auto [begin, end] : spans) {
+    begin = std::max(begin, reached);
+    if (end > begin) live += end - begin, reached = end;
+  }
+  vault_bytes_wanted_ = wanted + files.size() * kGrain;
+  uint64_t free = device_.facts().free_bytes;
+  if (free == 0 || wanted + live <= free) return done();
+  return environment_error("replaying takes " + mebibytes(wanted + live) + " of device memory (" + mebibytes(live) +
+                           " that the kernel sees, " + mebibytes(wanted) + " of recorded images), and " + mebibytes(free) +
+                           " of " + device_.facts().name + " are free; free some, use a larger GPU, or extract fewer instances");
+}
+
+Status GpuMemory::place_live(const Mep& mep) {
+  std::vector<Span> wanted;
+  for (auto& instance : mep.instances)
+    for (auto& region : instance.regions) {
+      if (region.size == 0) continue;
+      if (region.address + region.size < region.address) return environment_error("mep.json: a region wraps around the address space");
+      wanted.push_back({down(region.address), up(region.address + region.size), 0, {}});
+      if (region.kind != MemoryKind::Device && region.kind != MemoryKind::Variable)
+        note(std::string(name(region.kind)) + " memory of the application is placed as plain device memory at the same address");
+    }
+  std::sort(wanted.begin(), wanted.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  for (auto& span : wanted) {
+    if (!spans_.empty() && span.begin <= spans_.back().end) spans_.back().end = std::max(spans_.back().end, span.end);
+    else spans_.push_back(span);
+  }
+  for (auto& span : spans_) {
+    auto placed = device_.place(span.begin, span.end - span.begin);
+    if (!placed.ok()) {
+      std::string why = placed.error().message;
+      auto elsewhere = device_.place(0, span.end - span.begin + kDeviceGranule);
+      if (!elsewhere.ok()) return std::move(elsewhere).error();
+      span.shift = static_cast<int64_t>(up(elsewhere->address)) - static_cast<int64_t>(span.begin);
+      span.memory = std::move(*elsewhere);
+      relocates_ = true;
+      note("relocated: " + why + "; pointers of known type were rewritten");
+    } else {
+      span.memory = std::move(*placed);
+    }
+    placed_bytes_ += span.end - span.begin;
+  }
+  return done();
+}
+
+uint64_t GpuMemory::relocated(uint64_t address) const {
+  for (auto& span : spans_)
+    if (address >= span.begin && address < span.end) return address + static_cast<uint64_t>(span.shift);
+  return address;
+}
+
+void GpuMemory::relocate(std::span<std::byte> bytes, uint64_t stride, const std::vector<uint32_t>& offsets) const {
+  if (!relocates_ || stride == 0) return;
+  for (uint64_t element = 0; element + stride <= bytes.size(); element += stride)
+    for (uint32_t offset : offsets) {
+      if (offset + sizeof(uint64_t) > stride) continue;
+      uint64_t value = 0;
+      std::memcpy(&value, &bytes[element + offset], sizeof value);
+      value = relocated(value);
+      std::memcpy(&bytes[element + offset], &value, sizeof value);
+    }
+}
+
+Result<uint64_t> GpuMemory::upload(std::span<const std::byte> bytes) {
+  constexpr int kTries = 8;
+  constexpr uint64_t kVault = 64 << 20, kAlignment = 256, kUnit = 32 << 20;
+  if (vaults_.empty() || vault_used_ + bytes.size() > vaults_.back().size) {
+    static std::random_device entropy;
+    uint64_t wanted = std::max<uint64_t>(bytes.size(), std::min(kVault, vault_bytes_wanted_));
+    DeviceMemory vault;
+    for (int i = 0; i < kTries && vault.size == 0; ++i) {
+      uint64_t hint = (uint64_t(1) << 43 | (uint64_t(entropy()) << 11)) / kUnit * kUnit;
+      auto placed = device_.place(hint, wanted);
+      if (placed.ok()) vault = std::move(*placed);
+    }
+    if (vault.size == 0) {
+      KERNELIFT_ASSIGN(vault, device_.place(0, wanted));
+    }
+    vaults_.push_back(std::move(vault));
+    vault_used_ = 0;
+  }
+  uint64_t address = vaults_.back().address + vault_used_;
+  vault_used_ += (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  KERNELIFT_TRY(device_.write(address, bytes));
+  return address;
+}
+
+Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
+  // Files are shared by regions and instances; relocation may make a region's copy its own.
+  std::map<std::string, uint64_t> uploaded;
+  auto fill_in = [&](GpuBuffer& buffer, const std::string& before, const std::string& after, uint64_t stride,
+                     const std::vector<uint32_t>& offsets) -> Status {
+    std::string own = relocates_ && stride > 0 ? "@" + std::to_string(buffer.live) : "";
+    auto given = uploaded.find(before + own), answer = uploaded.find(after + own);
+    buffer.rows = rows_of(buffer.yardstick.layout, buffer.size);
+    bool compare = before != after;
+    std::vector<std::byte> before_bytes, after_bytes;
+    if (given == uploaded.end() || compare) {
+      KERNELIFT_ASSIGN(before_bytes, Mep::load(folder, before));
+      before_bytes.resize(buffer.size);
+      relocate(before_bytes, stride, offsets);
+    }
+    if (compare) {
+      KERNELIFT_ASSIGN(after_bytes, Mep::load(folder, after));
+      after_bytes.resize(buffer.size);
+      relocate(after_bytes, stride, offsets);
+    }
+    if (given == uploaded.end()) {
+      KERNELIFT_ASSIGN(uint64_t address, upload(before_bytes));
+      given = uploaded.emplace(before + own, address).first;
+    }
+    buffer.given = buffer.answer = given->second;
+    if (!compare) return done();
+    if (answer == uploaded.end()) {
+      KERNELIFT_ASSIGN(uint64_t address, upload(after_bytes));
+      answer = uploaded.emplace(after + own, address).first;
+    }
+    buffer.answer = answer->second;
+    std::vector<DeviceRange> ranges = changed_blocks(before_bytes, after_bytes);
+    for (auto& range : ranges) buffer.changed_bytes += range.bytes;
+    buffer.put_back = true;
+    if (buffer.live == 0 || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size) return done();
+    for (auto& range : ranges) range.to += buffer.live, range.from += buffer.given;
+    buffer.range_count = ranges.size();
+    KERNELIFT_ASSIGN(buffer.ranges, device_.place(0, ranges.size() * sizeof(DeviceRange)));
+    return device_.write(buffer.ranges.address, std::as_bytes(std::span(ranges)));
+  };
+
+  for (auto& recorded : mep.instances) {
+    GpuInstance instance;
+    instance.arguments = recorded.arguments;
+    for (size_t at = 0; relocates_ && at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t)) {
+      uint64_t value = 0;
+      std::memcpy(&value, &instance.arguments[at], sizeof value);
+      value = relocated(value);
+      std::memcpy(&instance.arguments[at], &value, sizeof value);
+    }
+    std::vector<uint64_t> live_of, given_of;
+    for (auto& region : recorded.regions) {
+      GpuBuffer buffer;
+      bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
+      buffer.name = named ? mep.parameters[region.parameter].name : "";
+      if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
+      buffer.live = relocated(region.address), buffer.size = region.size;
+      buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
+      if (region.size > 0) KERNELIFT_TRY(fill_in(buffer, region.before, region.after, region.pointer_stride, region.pointer_offsets));
+      live_of.push_back(buffer.live), given_of.push_back(buffer.given);
+      if (region.size > 0) instance.regions.push_back(std::move(buffer));
+    }
+    for (auto& variable : recorded.variables) {
+      GpuBuffer buffer;
+      buffer.name = variable.key, buffer.size = variable.size;
+      buffer.yardstick = Yardstick(ElementLayout::parse(variable.element));
+      KERNELIFT_TRY(fill_in(buffer, variable.before, variable.after, 0, {}));
+      instance.variables.push_back(std::move(buffer));
+      instance.variable_names.push_back(variable.name);
+    }
+    for (size_t i = 0; i < recorded.symbols.size(); ++i) {
+      auto& symbol = recorded.symbols[i];
+      GpuInstance::Slot slot;
+      slot.symbol = i, slot.offset = symbol.offset;
+      slot.in_arguments = symbol.region < 0 && symbol.variable < 0;
+      if (symbol.region >= 0 && static_cast<size_t>(symbol.region) < live_of.size())
+        slot.address = live_of[symbol.region] + symbol.offset, slot.given = given_of[symbol.region] + symbol.offset;
+      if (slot.in_arguments || slot.address != 0) instance.slots.push_back(slot);
+      else note("a pointer to " + symbol.spelling + " inside a module variable is left as recorded");
+    }
+    std::sort(instance.regions.begin(), instance.regions.end(), [](auto& a, auto& b) { return a.live < b.live; });
+    for (auto& span : spans_) {
+      uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift), at = begin;
+      for (auto& region : instance.regions) {
+        if (region.live < begin || region.live >= end) continue;
+        if (region.live > at) instance.canaries.push_back({at, region.live});
+        at = std::max(at, region.live + region.size);
+      }
+      if (at < end) instance.canaries.push_back({at, end});
+    }
+    instances_.push_back(std::move(instance));
+  }
+  for (auto& vault : vaults_)
+    if (vault.seal) vault.seal();
+  return done();
+}
+
+void GpuMemory::hold(uint64_t begin, uint64_t size, uint64_t image) {
+  uint64_t end = begin + size;
+  auto at = held_.lower_bound(begin);
+  if (at != held_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != held_.end() && at->first < end) at = held_.erase(at);
+  if (image != 0) held_[begin] = {end, image};
+}
+
+bool GpuMemory::holds(uint64_t begin, uint64_t size, uint64_t image) const {
+  auto at = held_.find(begin);
+  return at != held_.end() && at->second.end == begin + size && at->second.image == image;
+}
+
+void GpuMemory::restore(Steps& steps, size_t instance, bool poison) {
+  GpuInstance& wanted = instances_[instance];
+  if (canaries_of_ != instance) {
+    for (auto& canary : wanted.canaries) {
+      steps.fill(canary.begin, kGpuCanary, canary.end - canary.begin);
+      hold(canary.begin, canary.end - canary.begin, 0);
+    }
+    canaries_of_ = instance;
+  }
+  for (auto& region : wanted.regions) {
+    bool poisoned = poison && (region.all_written || !region.states.empty());
+    if (!(poisoned && region.all_written) && !holds(region.live, region.size, region.given)) {
+      steps.copy(region.live, region.given, region.size);
+      hold(region.live, region.size, region.given);
+    }
+    if (!poisoned) continue;
+    if (region.all_written) steps.fill(region.live, kGpuPoison, region.size);
+    else
+      for (size_t row = 0; row < region.states.size(); ++row)
+        if (region.states[row].size > 0) steps.poison(region.rows[row], region.live, region.states[row].address, kGpuPoison);
+    hold(region.live, region.size, 0);
+  }
+}
+
+void GpuMemory::launched(size_t instance, bool anything) {
+  if (anything) {
+    held_.clear();
+    canaries_of_.reset();
+    return;
+  }
+  for (auto& region : instances_[instance].regions)
+    if (region.changed()) hold(region.live, region.size, 0);
+  for (auto& slot : instances_[instance].slots)
+    for (auto& region : instances_[instance].regions)
+      if (slot.address >= region.live && slot.address < region.live + region.size) hold(region.live, region.size, 0);
+}
+
+void GpuMemory::put_back(Steps& steps, size_t instance) const {
+  for (auto& region : instances_[instance].regions) {
+    if (!region.put_back) continue;
+    if (region.range_count > 0) steps.copy_ranges(region.ranges.address, region.range_count);
+    else steps.copy(region.live, region.given, region.size);
+  }
+}
+
+size_t GpuMemory::compare(Steps& steps, size_t instance) const {
+  const GpuInstance& checked = instances_[instance];
+  size_t findings = 1;
+  for (auto& canary : checked.canaries) steps.check_canary(canary.begin, canary.end - canary.begin, kGpuCanary, 0);
+  for (auto& region : checked.regions)
+    for (size_t row = 0; row < region.rows.size(); ++row)
+      steps.compare(region.rows[row], region.tolerance(row), region.answer, region.live, findings++);
+  return findings;
+}
+
+std::string GpuMemory::neighbourhood(size_t instance, uint64_t address) const {
+  const GpuBuffer* nearest = nullptr;
+  uint64_t distance = kDeviceGranule + kNear;
+  bool behind = true;
+  for (auto& region : instances_[instance].regions) {
+    uint64_t end = region.live + region.size;
+    if (address >= region.live && address < end) return "inside " + region.name;
+    uint64_t away = address >= end ? address - end : region.live - address;
+    if (away >= distance) continue;
+    nearest = &region, distance = away, behind = address >= end;
+  }
+  if (!nearest) {
+    char text[64];
+    std::snprintf(text, sizeof text, "0x%llx, near no buffer", (unsigned long long)address);
+    return text;
+  }
+  return std::to_string(distance) + " bytes " + (behind ? "after the end of " : "before the start of ") + nearest->name;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,112 @@
+// A MEP's recorded memory on a GPU, where the application had it (DESIGN D2). Beside what kernels run on (live) lie, out
+// of their way, what it held before (given) and what the original left (answer), so that restoring, poisoning and
+// comparing never leave the device. What every live byte is known to hold is kept track of: only what may differ is
+// copied, and after a mismatch nothing is known. Single-threaded, like the device.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/model/mep.h"
+#include "sandbox/evaluate/cuda/support.h"
+
+namespace kernelift {
+
+struct GpuBuffer {
+  std::string name;   ///< "out", "arg 2" or a variable's key: how verdicts call it.
+  uint64_t live = 0;  ///< Device address; of a variable: 0, since every image has its own.
+  uint64_t size = 0;
+  uint64_t given = 0, answer = 0;  ///< Device addresses; equal when the original changes nothing.
+  Yardstick yardstick;
+  std::vector<Row> rows;
+  // Learned from the original:
+  std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
+  bool all_written = false;          ///< Every byte is.
+  bool put_back = false;             ///< To be restored before each timed launch: it reads what it writes.
+  DeviceMemory ranges;               ///< Of DeviceRange: the changed blocks, from given to live; none: the whole buffer.
+  uint64_t range_count = 0, changed_bytes = 0;
+
+  bool changed() const { return given != answer; }
+  FloatTolerance tolerance(size_t row) const { return row < yardstick.tolerances.size() ? yardstick.tolerances[row] : FloatTolerance{}; }
+};
+
+struct GpuInstance {
+  std::vector<std::byte> arguments;  ///< As recorded, or with relocated pointers.
+  std::vector<GpuBuffer> regions;    ///< By recorded address.
+  std::vector<GpuBuffer> variables;  ///< In the MEP's order.
+  std::vector<std::string> variable_names;
+  struct Canary {
+    uint64_t begin = 0, end = 0;
+  };
+  std::vector<Canary> canaries;
+  struct Slot {
+    uint64_t address = 0, given = 0;  ///< Live address of eight bytes, and of what was recorded there.
+    size_t symbol = 0;                ///< Index into MepInstance::symbols.
+    bool in_arguments = false;
+    uint64_t offset = 0;
+  };
+  std::vector<Slot> slots;  ///< Where addresses of the image's own variables go.
+};
+
+class GpuMemory {
+ public:
+  /// An Error names the bytes that do not fit, the address that cannot be had, or the data file that is damaged.
+  static Result<std::unique_ptr<GpuMemory>> place(Device& device, const Mep& mep, const std::filesystem::path& folder);
+
+  std::vector<GpuInstance>& instances() { return instances_; }
+  const std::vector<GpuInstance>& instances() const { return instances_; }
+  /// What is not as it was in the application: "relocated…", "managed memory placed as device memory…".
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Steps that make live memory what the instance's launch saw. `poison`: but for what the original writes anyway.
+  void restore(Steps& steps, size_t instance, bool poison);
+  /// A launch of this instance may have changed what its original changes, or (`anything`) whatever there is.
+  void launched(size_t instance, bool anything);
+  /// Steps that put back what a timed launch of the original's kind leaves changed.
+  void put_back(Steps& steps, size_t instance) const;
+  /// Steps that compare all regions with `expected(region index)`, and the canaries. Returns how many findings they use;
+  /// the first is the canaries'.
+  size_t compare(Steps& steps, size_t instance) const;
+  /// "4 bytes after the end of out": where a stray address is.
+  std::string neighbourhood(size_t instance, uint64_t address) const;
+  uint64_t placed_bytes() const { return placed_bytes_; }
+
+ private:
+  explicit GpuMemory(Device& device) : device_(device) {}
+  Status place_live(const Mep& mep);
+  Status load_images(const Mep& mep, const std::filesystem::path& folder);
+  Status check_room(const Mep& mep);
+  /// Into memory whose address nobody can guess and which is read-only in the end: whoever looks for answers faults.
+  Result<uint64_t> upload(std::span<const std::byte> bytes);
+  uint64_t relocated(uint64_t address) const;
+  void relocate(std::span<std::byte> bytes, uint64_t stride, const std::vector<uint32_t>& offsets) const;
+  void note(const std::string& what);
+
+  struct Span {
+    uint64_t begin = 0, end = 0;  ///< Recorded addresses.
+    int64_t shift = 0;            ///< To where it lies.
+    DeviceMemory memory;
+  };
+  struct Held {
+    uint64_t end = 0, image = 0;
+  };
+  void hold(uint64_t begin, uint64_t size, uint64_t image);
+  bool holds(uint64_t begin, uint64_t size, uint64_t image) const;
+
+  Device& device_;
+  std::vector<Span> spans_;
+  std::vector<DeviceMemory> vaults_;  ///< Recorded images; the last one has room after vault_used_.
+  uint64_t vault_used_ = 0, vault_bytes_wanted_ = 0;
+  std::vector<GpuInstance> instances_;
+  std::vector<std::string> notes_;
+  std::map<uint64_t, Held> held_;  ///< begin → what live memory is known to hold.
+  std::optional<size_t> canaries_of_;  ///< The instance whose canaries are known to be whole.
+  uint64_t placed_bytes_ = 0;
+  bool relocates_ = false;
+};
+
+inline constexpr std::byte kGpuCanary{0xc9};
+inline constexpr std::byte kGpuPoison{0xc5};  ///< As a float about -6317: no NaN, which fmax would swallow.
+
+}  // namespace kernelift

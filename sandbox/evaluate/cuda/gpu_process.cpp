@@ -1,0 +1,220 @@
+// Both ends of the conversation with a GPU runner; see gpu_process.h.
+#include "sandbox/evaluate/cuda/gpu_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "sandbox/jail/wire.h"
+
+namespace kernelift {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kNothing = 5, kError = 6;
+constexpr auto kOpenLimit = 90s;
+constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
+constexpr auto kEvaluationSlack = 60s;
+constexpr int kLaunchesWorth = 64;
+
+void put(WireWriter& writer, const TrialCode& code) {
+  Candidate carrier;  // Its JSON has everything but the image.
+  carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
+  writer.text(code.image).text(to_json(carrier).dump());
+}
+
+bool take(WireReader& reader, TrialCode& code) {
+  code.image = reader.text();
+  auto json = parse_json(reader.text(), "candidate");
+  if (reader.failed() || !json.ok()) return false;
+  auto carrier = candidate_from_json(*json, "candidate");
+  if (!carrier.ok()) return false;
+  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch), code.values = std::move(carrier->values);
+  return true;
+}
+
+std::string encode(const DeviceFacts& facts) {
+  WireWriter writer;
+  writer.text(facts.label).text(facts.name).text(facts.arch).number(facts.ordinal).number(facts.memory_bytes);
+  writer.number(facts.twins.size());
+  for (int twin : facts.twins) writer.number(static_cast<uint64_t>(twin));
+  return writer.take();
+}
+
+bool decode(std::string_view bytes, DeviceFacts& facts) {
+  WireReader reader(bytes);
+  facts.label = reader.text(), facts.name = reader.text(), facts.arch = reader.text();
+  facts.ordinal = static_cast<int>(reader.number()), facts.memory_bytes = reader.number();
+  uint64_t twins = reader.number();
+  for (uint64_t i = 0; i < twins && !reader.failed(); ++i) facts.twins.push_back(static_cast<int>(reader.number()));
+  return reader.ok();
+}
+
+/// The runner's side.
+class Server {
+ public:
+  Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
+         const DeviceFactory& factory)
+      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), factory_(factory) {}
+
+  void serve() {
+    while (Frame frame = channel_.receive()) {
+      WireReader reader(frame.body);
+      if (frame.type == kOpen) open(static_cast<int>(reader.number()));
+      else if (frame.type == kCalibrate) calibrate(reader);
+      else if (frame.type == kEvaluate) evaluate(reader);
+      else return;
+      // A context that was lost stays lost, and its kernel may still be running: out, without the driver's own tidying.
+      if (runner_ && !runner_->usable()) _exit(0);
+    }
+  }
+
+ private:
+  void open(int ordinal) {
+    auto device = factory_(ordinal);
+    if (!device.ok()) {
+      channel_.send(kError, device.error().message);
+      return;
+    }
+    device_ = std::move(*device);
+    channel_.send(kAnswer, encode(device_->facts()));
+  }
+
+  void calibrate(WireReader& reader) {
+    TrialCode baseline;
+    bool good = take(reader, baseline);
+    auto roundings = reader.texts();
+    settings_.cold = reader.number();
+    auto fatal = reader.texts();
+    if (!good || !reader.ok() || !device_) return;
+    settings_.fatal = {fatal.begin(), fatal.end()};
+    auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
+    if (!runner_) {
+      auto runner = GpuRunner::create(*device_, mep_, folder_, settings_, announce);
+      if (!runner.ok()) {
+        channel_.send(kError, runner.error().message);
+        return;
+      }
+      runner_ = std::move(*runner);
+    }
+    auto report = runner_->calibrate(baseline, roundings);
+    if (!report.ok()) channel_.send(kError, report.error().message);
+    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).take());
+  }
+
+  void evaluate(WireReader& reader) {
+    TrialCode candidate;
+    Inquiry inquiry;
+    bool good = take(reader, candidate);
+    inquiry.confirm = reader.number(), inquiry.rival = reader.real();
+    double seconds = reader.real();
+    if (!good || !reader.ok() || !runner_) return;
+    if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
+    auto verdict = runner_->evaluate(candidate, inquiry);
+    if (verdict) channel_.send(kAnswer, to_json(*verdict).dump());
+    else channel_.send(kNothing, {});
+  }
+
+  Channel& channel_;
+  WorkerCell& cell_;
+  const Mep& mep_;
+  const std::filesystem::path& folder_;
+  GpuRunnerSettings settings_;
+  const DeviceFactory& factory_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<GpuRunner> runner_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Nursery>> GpuProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
+                                                     const GpuRunnerSettings& settings, DeviceFactory factory) {
+  return Nursery::start({"kl-gpu", {}, [mep, folder, settings, factory](Channel& channel, WorkerCell& cell) {
+                           report_faults_to(&cell.fault);
+                           Server(channel, cell, mep, folder, settings, factory).serve();
+                           // Device memory and context go with the process; leaving by hand would only take longer.
+                           _exit(0);
+                         }});
+}
+
+Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit) {
+  bool sent = worker_.channel().send(request, body, {}, after(limit));
+  Frame frame;
+  if (sent) frame = worker_.channel().receive(after(limit));
+  if (frame && frame.type == kAnswer) return std::move(frame.body);
+  if (frame && frame.type == kNothing) return std::string();
+  if (frame && frame.type == kError) return environment_error(frame.body);
+  std::string end = frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
+  std::string how = worker_.end();
+  return environment_error("the process that uses the GPU ended: " + (end.empty() ? how : end));
+}
+
+Result<std::unique_ptr<GpuProcess>> GpuProcess::open(Nursery& nursery, int ordinal) {
+  KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
+  std::unique_ptr<GpuProcess> process(new GpuProcess(std::move(worker)));
+  KERNELIFT_ASSIGN(std::string answer, process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
+  if (!decode(answer, process->facts_)) return environment_error("the process that uses the GPU sent nonsense");
+  return process;
+}
+
+Result<BaselineReport> GpuProcess::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings, bool cold,
+                                             const std::set<std::string>& fatal) {
+  WireWriter writer;
+  put(writer, baseline);
+  writer.texts(roundings).number(cold).texts({fatal.begin(), fatal.end()});
+  KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit));
+  WireReader reader(answer);
+  std::string text = reader.text();
+  notes_ = reader.texts();
+  if (!reader.ok()) return environment_error("the process that uses the GPU sent nonsense");
+  KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
+  KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
+  double launches = 0;
+  for (auto& instance : report.instances) launches += instance.seconds;
+  evaluation_limit_ = kEvaluationSlack + std::chrono::milliseconds(static_cast<int64_t>(launches * kLaunchesWorth * 1e3));
+  return report;
+}
+
+Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const TrialCode& baseline,
+                                                      const std::vector<std::string>& roundings, bool cold,
+                                                      std::set<std::string>& fatal, BaselineReport& report) {
+  for (;;) {
+    KERNELIFT_ASSIGN(auto process, open(nursery, ordinal));
+    auto learned = process->calibrate(baseline, roundings, cold, fatal);
+    if (learned.ok()) {
+      report = std::move(*learned);
+      return process;
+    }
+    std::string experiment = process->experiment();
+    if (experiment.empty() || !fatal.insert(experiment).second) return std::move(learned).error();
+  }
+}
+
+std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+  Verdict lost;
+  lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
+  auto limit = evaluation_limit_;
+  double seconds = 0;
+  if (inquiry.deadline) seconds = std::max(1e-3, std::chrono::duration<double>(*inquiry.deadline - Deadline::clock::now()).count());
+  WireWriter writer;
+  put(writer, candidate);
+  writer.number(inquiry.confirm).real(inquiry.rival).real(seconds);
+  auto answer = ask(kEvaluate, writer.take(), limit);
+  if (!answer.ok()) {
+    lost.detail = answer.error().message;
+    return lost;
+  }
+  if (answer->empty()) return std::nullopt;
+  auto json = parse_json(*answer, "verdict");
+  auto verdict = json.ok() ? verdict_from_json(*json, "verdict") : Result<Verdict>(json.error());
+  if (!verdict.ok()) {
+    lost.detail = verdict.error().message;
+    return lost;
+  }
+  // Its process leaves by itself; it is waited for, so that the next one finds the GPU free.
+  if (verdict->outcome == Outcome::Crashed || verdict->outcome == Outcome::TimedOut) worker_.end();
+  return std::move(*verdict);
+}
+
+}  // namespace kernelift

@@ -1,0 +1,50 @@
+// A GpuRunner in a process of its own, and the handle that the rest of the program has on it. The process is forked from
+// a nursery that never called the driver; it initialises the GPU itself, and whatever a candidate does to its context dies
+// with it. Every wait has a deadline: a driver call that never returns costs this process, not the run.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/jail/nursery.h"
+
+namespace kernelift {
+
+/// What makes the device in the runner's process; `ordinal` counts GPUs.
+using DeviceFactory = std::function<Result<std::unique_ptr<Device>>(int ordinal)>;
+
+class GpuProcess {
+ public:
+  /// A nursery whose workers are runners of this MEP.
+  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
+                                                  const GpuRunnerSettings& settings, DeviceFactory factory);
+  /// Starts a process and its device. An Error says what the GPU or its driver lacks.
+  static Result<std::unique_ptr<GpuProcess>> open(Nursery& nursery, int ordinal);
+  const DeviceFacts& facts() const { return facts_; }
+
+  /// Places the memory and learns the original. `fatal`: experiments not to be tried.
+  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings, bool cold,
+                                   const std::set<std::string>& fatal);
+  /// Whatever happens is in the verdict; alive() afterwards says whether this process can go on. nullopt: its time was
+  /// over before there was one.
+  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  bool alive() const { return worker_.alive(); }
+  /// The experiment on the original that it was at when it died; empty: none.
+  std::string experiment() const { return worker_.cell().read_item(); }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers.
+  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const TrialCode& baseline,
+                                                   const std::vector<std::string>& roundings, bool cold,
+                                                   std::set<std::string>& fatal, BaselineReport& report);
+
+ private:
+  explicit GpuProcess(Worker worker) : worker_(std::move(worker)) {}
+  Result<std::string> ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit);
+  Worker worker_;
+  DeviceFacts facts_;
+  std::vector<std::string> notes_;
+  std::chrono::milliseconds evaluation_limit_{0};
+};
+
+}  // namespace kernelift

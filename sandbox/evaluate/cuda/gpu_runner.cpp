@@ -1,0 +1,365 @@
+// Judging one candidate on a GPU; see gpu_runner.h. The order is DESIGN §5's: verified, timed against the original in
+// turns, verified again in the same image. A whole verification (restore, launch, canaries, comparison) is one program
+// and one wait.
+#include "sandbox/evaluate/cuda/gpu_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+
+namespace kernelift {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A finalist is measured for so long on an instance; never with so few samples that they give no interval.
+constexpr double kConfirmSeconds = 0.5;
+constexpr int kFewestRounds = 6;
+/// Who stays below this share of the best so far will not be a finalist.
+constexpr double kNearBest = 0.95;
+/// A sample much shorter than this is mostly the clock's grain.
+constexpr double kSampleSeconds = 50e-6;
+constexpr int kMostLaunches = 16;
+/// Longest list of launches that is queued at once.
+constexpr int kMostQueued = 256;
+
+int confirmation_rounds(const RaceRules& rules, double seconds) {
+  double pair = 2 * std::max(seconds, 1e-6);
+  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds), rules.most_rounds);
+}
+
+Timing timing_of(const MepInstance& instance, const Race& race, bool cold) {
+  Timing timing;
+  timing.instance = instance.id, timing.weight = instance.weight, timing.cold = cold;
+  timing.baseline_seconds = median(race.baseline()), timing.seconds = median(race.candidate());
+  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low, timing.speedup_high = race.speedup().high;
+  timing.samples = static_cast<int>(race.baseline().size());
+  return timing;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuRunner>> GpuRunner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
+                                                     const GpuRunnerSettings& settings,
+                                                     std::function<void(const std::string&)> announce) {
+  std::unique_ptr<GpuRunner> runner(new GpuRunner(device, mep, settings));
+  runner->announce_ = std::move(announce);
+  KERNELIFT_ASSIGN(runner->support_, Support::load(device));
+  KERNELIFT_ASSIGN(runner->memory_, GpuMemory::place(device, mep, folder));
+  return runner;
+}
+
+bool GpuRunner::ended() const { return inquiry_.deadline && Deadline::clock::now() >= *inquiry_.deadline; }
+
+int GpuRunner::batch_for(double seconds) const {
+  return seconds > 0 ? std::clamp(static_cast<int>(std::ceil(kSampleSeconds / seconds)), 1, kMostLaunches) : 1;
+}
+
+TrialFailure GpuRunner::failure_of(const DeviceOutcome& outcome) {
+  usable_ = usable_ && outcome.usable();
+  // What was queued before the fault may or may not have happened.
+  for (size_t i = 0; i < memory_->instances().size(); ++i) memory_->launched(i, true);
+  switch (outcome.fault) {
+    case DeviceFault::LaunchRefused: return {Outcome::LaunchFailed, outcome.detail};
+    case DeviceFault::OverResources: return {Outcome::OverResources, outcome.detail};
+    case DeviceFault::TimedOut: return {Outcome::TimedOut, outcome.detail};
+    default: return {Outcome::Crashed, outcome.detail};
+  }
+}
+
+GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, bool poison, bool detailed) {
+  Judged judged;
+  const GpuInstance& instance = memory_->instances()[place.memory];
+  Steps steps(*support_);
+  memory_->restore(steps, place.memory, poison);
+  code.set_up(steps, instance, place.instance, false);
+  steps.begin();
+  code.launch(steps, place.instance);
+  steps.end();
+  code.take_down(steps, place.instance);
+  size_t rows = 1;
+  for (auto* buffers : {&instance.regions, &instance.variables})
+    for (auto& buffer : *buffers) rows += buffer.rows.size();
+  if (rows > Support::kFindings) {
+    judged.failure = TrialFailure{Outcome::Refused, "its buffers have " + std::to_string(rows) + " fields; at most " +
+                                                        std::to_string(Support::kFindings) + " can be compared"};
+    return judged;
+  }
+  steps.clear_findings(rows);
+  size_t at = memory_->compare(steps, place.memory);
+  for (size_t v = 0; v < instance.variables.size(); ++v) {
+    const GpuBuffer& variable = instance.variables[v];
+    for (size_t row = 0; row < variable.rows.size(); ++row, ++at)
+      // A variable that the image does not have is as it was given.
+      steps.compare(variable.rows[row], variable.tolerance(row), variable.answer,
+                    code.variable(place.instance, v) ? code.variable(place.instance, v) : variable.given, at);
+  }
+  DeviceOutcome outcome = steps.run(settings_.launch_limit);
+  if (!outcome.ok()) {
+    judged.failure = failure_of(outcome);
+    return judged;
+  }
+  memory_->launched(place.memory, false);
+  judged.seconds = support_->net(outcome.seconds[0]);
+  auto found = support_->read_findings(rows);
+  if (!found.ok()) {
+    judged.failure = TrialFailure{Outcome::Crashed, found.error().message}, usable_ = false;
+    return judged;
+  }
+  if (found->front().address != judging::kNone) {
+    memory_->launched(place.memory, true);
+    judged.failure = TrialFailure{Outcome::WroteOutside, memory_->neighbourhood(place.memory, found->front().address)};
+    return judged;
+  }
+  bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });
+  if (!clean) memory_->launched(place.memory, true);
+  if (clean && !detailed) return judged;
+  if (auto described = describe(code, place, *found, judged); !described.ok())
+    judged.failure = TrialFailure{Outcome::Crashed, described.error().message}, usable_ = false;
+  return judged;
+}
+
+std::optional<Mismatch> GpuRunner::first_mismatch(const GpuBuffer& buffer, size_t row_index, uint64_t live, uint64_t index) {
+  const Row& row = buffer.rows[row_index];
+  uint64_t each = judging::kNeighbourhoodBytes / row.type.width, begin = index / each * each;
+  uint64_t count = std::min(each, row.count - begin), bytes = (count - 1) * row.stride + row.type.width;
+  std::vector<std::byte> expected(bytes), got(bytes), left(count * row.type.width), right(left.size());
+  uint64_t offset = row.offset + begin * row.stride;
+  if (!device_.read(buffer.answer + offset, expected).ok() || !device_.read(live + offset, got).ok()) return std::nullopt;
+  for (uint64_t i = 0; i < count; ++i) {
+    std::copy_n(&expected[i * row.stride], row.type.width, &left[i * row.type.width]);
+    std::copy_n(&got[i * row.stride], row.type.width, &right[i * row.type.width]);
+  }
+  Comparison comparison = Comparator(row.type, buffer.tolerance(row_index)).compare(left, right);
+  if (!comparison.first) return std::nullopt;
+  Mismatch first = *comparison.first;
+  first.index += begin, first.offset = row.offset + first.index * row.stride;
+  return first;
+}
+
+Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged) {
+  const GpuInstance& instance = memory_->instances()[place.memory];
+  size_t at = 1;
+  auto report = [&](const GpuBuffer& buffer, uint64_t live) {
+    BufferReport made;
+    made.name = buffer.name, made.bytes = buffer.size, made.changed = buffer.changed(), made.tolerance = buffer.yardstick.text();
+    uint64_t mismatches = 0, elements = 0;
+    std::optional<Mismatch> first;
+    double worst = 0;
+    for (size_t row = 0; row < buffer.rows.size(); ++row, ++at) {
+      elements += buffer.rows[row].count;
+      const judging::Finding& finding = found[at];
+      if (finding.mismatches == 0) continue;
+      mismatches += finding.mismatches;
+      worst = std::max<double>(worst, judging::float_from_bits(static_cast<uint32_t>(finding.worst >> 32) - 1));
+      auto mismatch = first_mismatch(buffer, row, live, finding.first);
+      if (mismatch && (!first || mismatch->offset < first->offset)) first = mismatch;
+    }
+    if (mismatches > 0) {
+      char text[256];
+      std::snprintf(text, sizeof text, "%llu of %llu elements differ; first [%llu] expected %s, got %s; furthest by %.4g",
+                    (unsigned long long)mismatches, (unsigned long long)elements, first ? (unsigned long long)first->index : 0,
+                    first ? first->expected.c_str() : "?", first ? first->got.c_str() : "?", worst);
+      made.pass = false, made.detail = text;
+      if (!judged.first) judged.first = first.value_or(Mismatch{}), judged.bad_buffer = judged.buffers.size();
+    }
+    judged.buffers.push_back(std::move(made));
+  };
+  for (auto& region : instance.regions) report(region, region.live);
+  for (size_t v = 0; v < instance.variables.size(); ++v) {
+    uint64_t own = code.variable(place.instance, v);
+    report(instance.variables[v], own ? own : instance.variables[v].given);
+  }
+  return done();
+}
+
+bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict) {
+  Judged judged = run(code, place, true, false);
+  if (!judged.failure && !judged.first) return true;
+  verdict.stage = stage, verdict.instance = mep_.instances[place.instance].id;
+  if (judged.failure) {
+    verdict.outcome = judged.failure->outcome, verdict.detail = judged.failure->detail;
+    if (verdict.outcome == Outcome::LaunchFailed || verdict.outcome == Outcome::OverResources) verdict.stage = Stage::Launch;
+    return false;
+  }
+  const BufferReport& buffer = judged.buffers[judged.bad_buffer];
+  verdict.outcome = Outcome::Wrong, verdict.buffer = buffer.name;
+  verdict.index = judged.first->index, verdict.expected = judged.first->expected, verdict.got = judged.first->got;
+  verdict.distance = judged.first->distance;
+  verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
+                   (buffer.tolerance != "exact" ? " by more than " + buffer.tolerance : "") +
+                   (buffer.changed ? "" : "; the original does not write this buffer");
+  return false;
+}
+
+void GpuRunner::wait_until_calm() {
+  constexpr auto kBetweenChecks = 50ms, kPause = 100ms;
+  constexpr int kPatience = 20;
+  if (Deadline::clock::now() < clocks_checked_) return;
+  for (int i = 0; i < kPatience && device_.clocks().throttled; ++i) std::this_thread::sleep_for(kPause);
+  clocks_checked_ = after(kBetweenChecks);
+}
+
+GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch) {
+  constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
+  constexpr int kTries = 5, kLaunchesWorth = 8;
+  Samples samples;
+  const GpuInstance& memory = memory_->instances()[instance];
+  wait_until_calm();
+  for (int taken = 0, tries = 0; taken < rounds;) {
+    int now = std::clamp(kMostQueued / (2 * batch), 1, rounds - taken);
+    Steps steps(*support_);
+    memory_->restore(steps, instance, false);
+    baseline.set_up(steps, memory, instance, false), candidate.set_up(steps, memory, instance, false);
+    steps.hold(kLead);
+    for (int round = 0; round < now; ++round)
+      for (int turn = 0; turn < 2; ++turn) {
+        // Who goes first changes, so that neither always follows the other.
+        const GpuCode& code = (taken + round) % 2 == turn ? baseline : candidate;
+        for (int i = 0; i < batch; ++i) {
+          memory_->put_back(steps, instance);
+          code.set_up(steps, memory, instance, true);
+          if (settings_.cold) steps.flush_cache();
+          steps.hold(kGap);
+          steps.begin();
+          code.launch(steps, instance);
+          steps.end();
+        }
+      }
+    DeviceOutcome outcome = steps.run(settings_.launch_limit * std::min(kLaunchesWorth, 2 * now * batch));
+    memory_->launched(instance, true);
+    if (!outcome.ok()) {
+      samples.failure = failure_of(outcome);
+      return samples;
+    }
+    // Samples taken while something held the clock down are taken again.
+    if (tries < kTries && Deadline::clock::now() >= clocks_checked_ && device_.clocks().throttled) {
+      ++tries, wait_until_calm();
+      continue;
+    }
+    const double* next = outcome.seconds.data();
+    for (int round = 0; round < now; ++round, ++taken)
+      for (int turn = 0; turn < 2; ++turn, next += batch)
+        (taken % 2 == turn ? samples.baseline : samples.candidate).push_back(support_->net(median({next, static_cast<size_t>(batch)})));
+  }
+  return samples;
+}
+
+bool GpuRunner::race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict) {
+  int batch = batch_for(report_.instances[instance].seconds);
+  for (int rounds; (rounds = race.next_rounds()) > 0;) {
+    if (until && Deadline::clock::now() >= *until && static_cast<int>(race.baseline().size()) >= kFewestRounds) break;
+    Samples samples = time(baseline_, candidate, instance, rounds, batch);
+    if (samples.failure) {
+      verdict.outcome = samples.failure->outcome, verdict.detail = samples.failure->detail;
+      verdict.stage = Stage::Time, verdict.instance = mep_.instances[instance].id;
+      return false;
+    }
+    race.add(samples.baseline, samples.candidate);
+  }
+  return true;
+}
+
+bool GpuRunner::time_all(const GpuCode& candidate, const std::vector<size_t>& instances, Verdict& verdict) {
+  RaceRules rules = settings_.race;
+  rules.smallest_gain = std::max(kSmallestGain, kNearBest * inquiry_.rival);
+  double whole = 0, lost = 0;
+  for (size_t i : instances) whole += mep_.instances[i].weight;
+  for (size_t at = 0; at < instances.size(); ++at) {
+    size_t i = instances[at];
+    std::optional<Deadline> until;
+    if (inquiry_.confirm) {
+      // A finalist's figures are reported: it is measured to the end, not until the winner is known.
+      rules.smallest_gain = kSmallestGain;
+      rules.first_rounds = rules.most_rounds = confirmation_rounds(settings_.race, report_.instances[i].seconds);
+      rules.glance_rounds = rules.first_rounds;
+      if (auto now = Deadline::clock::now(); inquiry_.deadline)
+        until = now + (*inquiry_.deadline - now) / static_cast<int64_t>(instances.size() - at + 1);
+    }
+    Race race{rules};
+    if (!this->race(candidate, i, race, until, verdict)) return false;
+    verdict.timings.push_back(timing_of(mep_.instances[i], race, settings_.cold));
+    double floor = physics_floor(report_.instances[i].fastest_write_seconds, 1);
+    if (verdict.timings.back().seconds < floor && verdict.outcome == Outcome::Ok) {
+      char text[160];
+      std::snprintf(text, sizeof text, "%.3g us, but only writing what it leaves takes %.3g us on this GPU",
+                    verdict.timings.back().seconds * 1e6, floor * 1e6);
+      verdict.outcome = Outcome::Suspect, verdict.detail = text;
+      verdict.instance = mep_.instances[i].id, verdict.stage = Stage::Time;
+    }
+    if (inquiry_.confirm || race.stopped() != Race::Stop::CannotWin) continue;
+    lost += mep_.instances[i].weight;
+    if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;
+  }
+  return true;
+}
+
+bool GpuRunner::verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried) {
+  ask_perturbed();
+  for (Place place : perturbed_) {
+    Verdict seen;
+    if (!verify(code, place, Stage::Verify, seen)) {
+      seen.detail = "on perturbed inputs: " + seen.detail;
+      verdict = seen;
+      return false;
+    }
+    ++tried;
+  }
+  return true;
+}
+
+bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
+  for (size_t i = 0; i < mep_.instances.size(); ++i)
+    if (!verify(candidate, {i, i}, Stage::Verify, verdict)) return false;
+  size_t perturbed = 0;
+  if (inquiry_.confirm && !verify_perturbed(candidate, verdict, perturbed)) return false;
+  std::vector<size_t> timed;
+  for (size_t i = 0; i < mep_.instances.size(); ++i)
+    if (inquiry_.confirm || !mep_.instances[i].held_out) timed.push_back(i);
+  std::sort(timed.begin(), timed.end(), [&](size_t a, size_t b) { return heavier(mep_, a, b); });
+  if (!time_all(candidate, timed, verdict)) return false;
+  if (verdict.outcome == Outcome::Suspect) {
+    Verdict again;
+    if (!verify_perturbed(candidate, again, perturbed)) {
+      std::string faster = verdict.detail;
+      verdict = again;
+      verdict.outcome = Outcome::Cheated;
+      verdict.detail = faster + "; and it is " + name(again.outcome) + " " + again.detail;
+    } else {
+      verdict.detail += perturbed ? "; it was right on " + std::to_string(perturbed) + " perturbed inputs"
+                                  : "; no input could be perturbed, so nothing clears it";
+    }
+    return false;
+  }
+  // Nobody will ever look at a loser's results again.
+  if (!inquiry_.confirm && verdict.speedup_low() <= kSmallestGain) return true;
+  for (size_t i : timed) {
+    if (verify(candidate, {i, i}, Stage::Time, verdict)) continue;
+    // It was right before: a result that depends on how often or when it is run is no result.
+    if (verdict.outcome == Outcome::Wrong) {
+      verdict.outcome = Outcome::Unstable;
+      verdict.detail = "right before it was timed, wrong after: " + verdict.detail;
+    }
+    return false;
+  }
+  return true;
+}
+
+std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+  inquiry_ = inquiry;
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  if (ended()) return std::nullopt;
+  GpuCode code;
+  if (auto failure = code.load(device_, *memory_, mep_, candidate)) {
+    verdict.outcome = failure->outcome, verdict.detail = failure->detail;
+    verdict.stage = failure->outcome == Outcome::OverResources ? Stage::Launch : Stage::Load;
+    return verdict;
+  }
+  judge(code, verdict);
+  for (auto& [fact, value] : code.facts()) verdict.counters[fact] = value;
+  return verdict;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,102 @@
+// The process that measures on a GPU. It keeps the context, the recorded memory and the original's image; a candidate
+// arrives as a cubin, is loaded, verified on every instance, raced against the original (A B A B) and verified again. All
+// copying and comparing happens on the device. What the original teaches about itself is learned once, like on the CPU
+// device (calibration.cpp there): tolerances, which bytes are written without being read, how long it takes.
+// A fault or a hang ends the process's use: usable() says so, and the owner starts another one.
+#pragma once
+#include <set>
+
+#include "sandbox/evaluate/cuda/gpu_code.h"
+#include "sandbox/evaluate/runner.h"
+
+namespace kernelift {
+
+struct GpuRunnerSettings {
+  std::chrono::milliseconds launch_limit{10'000};
+  bool cold = false;
+  RaceRules race;
+  std::optional<Tolerance> tolerance;
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter". Not tried again.
+  std::set<std::string> fatal;
+};
+
+class GpuRunner {
+ public:
+  /// `announce` is told what is being tried on the original, "" when it is over: whoever finds this process dead knows.
+  static Result<std::unique_ptr<GpuRunner>> create(Device& device, const Mep& mep, const std::filesystem::path& folder,
+                                                   const GpuRunnerSettings& settings,
+                                                   std::function<void(const std::string&)> announce);
+  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings);
+  /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
+  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  /// False after a fault: nothing more can be measured in this process.
+  bool usable() const { return usable_; }
+  const std::vector<std::string>& notes() const { return memory_->notes(); }
+
+ private:
+  GpuRunner(Device& device, const Mep& mep, const GpuRunnerSettings& settings) : device_(device), mep_(mep), settings_(settings) {}
+  struct Samples {
+    std::optional<TrialFailure> failure;
+    std::vector<double> baseline, candidate;
+  };
+  /// What a launch left wrong: nothing, or the first buffer by name.
+  struct Judged {
+    std::optional<TrialFailure> failure;  ///< It did not run, or wrote outside.
+    std::vector<BufferReport> buffers;    ///< Filled when it ran.
+    std::optional<Mismatch> first;        ///< Of the first buffer that differs.
+    size_t bad_buffer = 0;
+    double seconds = 0;
+  };
+  /// An entry of memory_->instances() and the recorded instance whose launch it is for: perturbed inputs add entries.
+  struct Place {
+    size_t memory = 0, instance = 0;
+  };
+
+  TrialFailure failure_of(const DeviceOutcome& outcome);
+  Judged run(const GpuCode& code, Place place, bool poison, bool detailed);
+  Status describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged);
+  std::optional<Mismatch> first_mismatch(const GpuBuffer& buffer, size_t row, uint64_t live, uint64_t index);
+  bool verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict);
+  Samples time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch);
+  bool race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
+  bool time_all(const GpuCode& candidate, const std::vector<size_t>& instances, Verdict& verdict);
+  bool judge(const GpuCode& candidate, Verdict& verdict);
+  bool verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried);
+  bool ended() const;
+  int batch_for(double seconds) const;
+  void wait_until_calm();
+
+  // calibration
+  Status calibrate_instance(size_t instance, InstanceReport& report);
+  Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
+  Status set_tolerances(size_t instance, const std::vector<DeviceMemory>& once);
+  Status add_envelopes(const std::vector<std::string>& roundings);
+  Status learn_writes(size_t instance, const std::vector<DeviceMemory>& results);
+  Result<bool> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
+  double fastest_write(size_t instance);
+  void ask_perturbed();
+  bool ask_perturbed(size_t instance, Perturbation kind);
+  bool user_tolerance(FloatTolerance& tolerance) const;
+
+  Device& device_;
+  Mep mep_;
+  GpuRunnerSettings settings_;
+  std::function<void(const std::string&)> announce_;
+  std::unique_ptr<Support> support_;
+  std::unique_ptr<GpuMemory> memory_;
+  GpuCode baseline_;
+  BaselineReport report_;
+  std::vector<Place> perturbed_;
+  std::vector<DeviceMemory> perturbed_memory_;
+  bool asked_perturbed_ = false;
+  Inquiry inquiry_;
+  Deadline clocks_checked_{};
+  bool usable_ = true;
+};
+
+/// Order of instances: most of the kernel's time first.
+inline bool heavier(const Mep& mep, size_t a, size_t b) {
+  return mep.instances[a].weight != mep.instances[b].weight ? mep.instances[a].weight > mep.instances[b].weight : a < b;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,180 @@
+// See support.h. Grids are sized for the work, capped so that every kernel loops over what is left.
+#include "sandbox/evaluate/cuda/support.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sandbox/judge/statistics.h"
+
+namespace kernelift {
+namespace {
+
+constexpr unsigned char kPtx[] = {
+#include KERNELIFT_SUPPORT_PTX
+};
+
+constexpr uint32_t kThreads = 256;
+constexpr uint64_t kMostBlocks = 8192;
+constexpr auto kSupportLimit = std::chrono::seconds(60);
+// An empty kernel by the GPU's own timestamps, on GPUs of this decade.
+constexpr double kEmptyKernel = 1.2e-6;
+constexpr uint64_t kLeastFlush = 64 << 20;
+constexpr uint64_t kFlushCaches = 2;  // How many times the L2's size is read to be sure that nothing else is left.
+
+/// Puts an argument where the device's ABI has it: at the next multiple of its own alignment.
+template <class T>
+void pack(std::vector<std::byte>& into, const T& value) {
+  size_t offset = (into.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+  into.resize(offset + sizeof(T));
+  std::memcpy(&into[offset], &value, sizeof(T));
+}
+
+uint64_t neighbourhoods(const Row& row) {
+  uint64_t each = judging::kNeighbourhoodBytes / row.type.width;
+  return std::clamp<uint64_t>((row.count + each - 1) / each, 1, kMostBlocks);
+}
+
+uint64_t blocks_for(uint64_t items) { return std::clamp<uint64_t>((items + kThreads - 1) / kThreads, 1, kMostBlocks); }
+
+}  // namespace
+
+std::string_view Support::ptx() { return {reinterpret_cast<const char*>(kPtx), sizeof kPtx}; }
+
+uint64_t Support::kernel(const char* name) const {
+  for (auto& kernel : image_.kernels)
+    if (kernel.name == name) return kernel.handle;
+  return 0;
+}
+
+Result<std::unique_ptr<Support>> Support::load(Device& device) {
+  std::unique_ptr<Support> support(new Support(device));
+  KERNELIFT_ASSIGN(support->image_, device.load(ptx()));
+  for (auto [name, handle] : std::initializer_list<std::pair<const char*, uint64_t*>>{
+           {"kl_compare", &support->compare_},     {"kl_spread", &support->spread_},
+           {"kl_check_canary", &support->canary_}, {"kl_poison", &support->poison_},
+           {"kl_classify", &support->classify_},   {"kl_uncovered", &support->uncovered_},
+           {"kl_copy_ranges", &support->copy_ranges_}, {"kl_flush", &support->flush_kernel_},
+           {"kl_hold", &support->hold_},           {"kl_write", &support->write_},
+           {"kl_nothing", &support->nothing_}}) {
+    *handle = support->kernel(name);
+    if (*handle == 0) return environment_error(std::string("the runner's own image has no kernel ") + name);
+  }
+  KERNELIFT_ASSIGN(support->findings_, device.place(0, kFindings * sizeof(judging::Finding)));
+  KERNELIFT_ASSIGN(support->fresh_, device.place(0, kFindings * sizeof(judging::Finding)));
+  KERNELIFT_ASSIGN(support->flush_, device.place(0, std::max(kLeastFlush, kFlushCaches * device.facts().cache_bytes)));
+  std::vector<judging::Finding> fresh(kFindings, judging::Finding{0, judging::kNone, 0, 0, 0, judging::kNone});
+  KERNELIFT_TRY(device.write(support->fresh_.address, std::as_bytes(std::span(fresh))));
+
+  constexpr int kTries = 21;
+  Steps steps(*support);
+  steps.fill(support->flush_.address, std::byte{0}, support->flush_.size);
+  for (int i = 0; i < kTries; ++i) {
+    steps.hold(std::chrono::microseconds(20));
+    steps.begin(), steps.nothing(), steps.end();
+  }
+  DeviceOutcome outcome = steps.run(kSupportLimit);
+  if (!outcome.ok()) return environment_error("the GPU does not run the runner's own kernels: " + outcome.detail);
+  support->overhead_seconds_ = std::max(0.0, median(outcome.seconds) - kEmptyKernel);
+  return support;
+}
+
+double Support::net(double seconds) const {
+  // Never to nothing: a duration must be able to be divided by.
+  constexpr double kLeastShare = 0.1;
+  return std::max(seconds - overhead_seconds_, seconds * kLeastShare);
+}
+
+Result<std::vector<judging::Finding>> Support::read_findings(size_t count) {
+  std::vector<judging::Finding> found(count);
+  KERNELIFT_TRY(device_.read(findings_.address, std::as_writable_bytes(std::span(found))));
+  return found;
+}
+
+std::vector<Row> rows_of(const ElementLayout& layout, uint64_t bytes) {
+  std::vector<Row> rows;
+  uint64_t count = bytes / layout.stride, whole = count * layout.stride;
+  for (auto& lane : layout.lanes) rows.push_back({lane.type, lane.offset, count, layout.stride});
+  if (whole < bytes) rows.push_back({ElementType{}, whole, bytes - whole, 1});
+  return rows;
+}
+
+template <class... T>
+void Steps::support_launch(uint64_t kernel, uint64_t blocks, T... arguments) {
+  DeviceLaunch& launch = launches_.emplace_back();
+  launch.kernel = kernel;
+  launch.geometry.grid.x = static_cast<uint32_t>(blocks), launch.geometry.block.x = kThreads;
+  (pack(launch.arguments, arguments), ...);
+  program_.launch(launch);
+}
+
+judging::Task Steps::task(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got,
+                          size_t finding) const {
+  judging::Task task{};
+  task.expected = expected + row.offset, task.got = got + row.offset, task.count = row.count;
+  task.into = support_.finding(finding);
+  task.kind = static_cast<judging::u32>(row.type.kind), task.width = row.type.width, task.stride = row.stride;
+  task.ulps = tolerance.ulps, task.relative = tolerance.relative;
+  task.absolute = tolerance.absolute, task.envelope = tolerance.envelope;
+  return task;
+}
+
+void Steps::clear_findings(size_t count) {
+  KERNELIFT_ASSERT(count <= Support::kFindings, "a program's findings fit");
+  program_.copy(support_.findings_.address, support_.fresh_.address, count * sizeof(judging::Finding));
+}
+
+void Steps::compare(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got, size_t finding) {
+  if (row.count == 0) return;
+  support_launch(support_.compare_, neighbourhoods(row), task(row, tolerance, expected, got, finding));
+}
+
+void Steps::spread(const Row& row, uint64_t expected, uint64_t got, size_t finding) {
+  if (row.count == 0 || !row.type.is_float()) return;
+  support_launch(support_.spread_, neighbourhoods(row), task(row, {}, expected, got, finding));
+}
+
+void Steps::check_canary(uint64_t begin, uint64_t bytes, std::byte byte, size_t finding) {
+  if (bytes == 0) return;
+  constexpr uint64_t kEach = 64;
+  support_launch(support_.canary_, blocks_for(bytes / kEach), begin, bytes, static_cast<uint32_t>(byte),
+                 support_.finding(finding));
+}
+
+void Steps::poison(const Row& row, uint64_t buffer, uint64_t states, std::byte byte) {
+  if (row.count == 0) return;
+  support_launch(support_.poison_, blocks_for(row.count), task(row, {}, buffer, buffer, 0), states,
+                 static_cast<uint32_t>(byte));
+}
+
+void Steps::classify(const Row& row, const FloatTolerance& tolerance, uint64_t result, uint64_t now, uint64_t states,
+                     std::byte byte, size_t finding) {
+  if (row.count == 0) return;
+  support_launch(support_.classify_, blocks_for(row.count), task(row, tolerance, result, now, finding), states,
+                 static_cast<uint32_t>(byte));
+}
+
+void Steps::count_uncovered(const Row& row, uint64_t given, uint64_t result, uint64_t states, size_t finding) {
+  if (row.count == 0) return;
+  support_launch(support_.uncovered_, blocks_for(row.count), task(row, {}, result, given, finding), states);
+}
+
+void Steps::copy_ranges(uint64_t ranges, uint64_t count) {
+  support_launch(support_.copy_ranges_, std::clamp<uint64_t>(count, 1, kMostBlocks), ranges, count);
+}
+
+void Steps::flush_cache() {
+  support_launch(support_.flush_kernel_, blocks_for(support_.flush_.size / 64), support_.flush_.address,
+                 support_.flush_.size, support_.finding(0));
+}
+
+void Steps::hold(std::chrono::nanoseconds duration) {
+  support_launch(support_.hold_, 1, static_cast<uint64_t>(duration.count()));
+}
+
+void Steps::write(uint64_t buffer, uint64_t bytes) {
+  support_launch(support_.write_, blocks_for(bytes / 16), buffer, bytes, static_cast<uint64_t>(bytes));
+}
+
+void Steps::nothing() { support_launch(support_.nothing_, 1); }
+
+}  // namespace kernelift

@@ -1,0 +1,205 @@
+// The GPU runner's logic over host memory: what it restores, poisons, compares and believes. The runner's own kernels run
+// here as loops over the same arithmetic (kernels/judging.h) that the GPU runs.
+#include "sandbox/evaluate/cuda/gpu_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/evaluate/cuda/tests/host_support.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Arguments of the tests' kernel: out[i] = in[i] * factor + bias.
+struct Scale {
+  explicit Scale(const FakeCall& call)
+      : in(reinterpret_cast<float*>(call.argument<uint64_t>(0))), out(reinterpret_cast<float*>(call.argument<uint64_t>(8))),
+        n(call.argument<int>(16)), factor(call.argument<float>(20)) {}
+  void run() const {
+    for (int i = 0; i < n; ++i) out[i] = in[i] * factor + 2.0f;
+  }
+  float *in, *out;
+  int n;
+  float factor;
+};
+
+FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
+  return {[body](const FakeCall& call) { return body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
+}
+
+std::map<std::string, FakeImage> images() {
+  std::map<std::string, FakeImage> all;
+  all[std::string(Support::ptx())] = host_support();
+  auto add = [&](const std::string& name, std::function<FakeRun(const Scale&)> body) {
+    all[name].kernels["right"] = kernel(std::move(body));
+    all[name].variables["bias"] = sizeof(float);
+  };
+  add("original", [](const Scale& call) { return call.run(), FakeRun{100e-6}; });
+  add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
+  add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });
+  add("too fast", [](const Scale& call) { return call.run(), FakeRun{1e-9}; });
+  add("wrong", [](const Scale& call) { return call.run(), call.out[17] += 1, FakeRun{}; });
+  add("lazy", [](const Scale& call) { return call.run(), std::memset(&call.out[4], 0xc5, 4), FakeRun{}; });
+  add("knows by heart", [](const Scale& call) {
+    for (int i = 0; i < call.n; ++i) call.out[i] = (static_cast<float>(i % 1000) * 0.5f - 100.0f) * call.factor + 2.0f;
+    return FakeRun{1e-9};
+  });
+  add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
+  add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
+  add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
+  add("hangs", [](const Scale&) { return FakeRun{1e6}; });
+  add("too big", [](const Scale&) { return FakeRun{}; });
+  all["too big"].kernels["right"].shared_bytes = 300 << 10;
+  return all;
+}
+
+struct Rig {
+  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}) : fixture(std::move(made)), device(images()) {
+    auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) { announced.push_back(what); });
+    if (!created.ok()) {
+      trouble = created.error().message;
+      return;
+    }
+    runner = std::move(*created);
+    TrialCode original;
+    original.image = "original";
+    auto calibrated = runner->calibrate(original, {});
+    if (calibrated.ok()) report = *calibrated;
+    else trouble = calibrated.error().message;
+  }
+  Verdict judge(const std::string& image, bool confirm = false) {
+    TrialCode code;
+    code.image = image;
+    Inquiry inquiry;
+    inquiry.confirm = confirm;
+    return runner->evaluate(code, inquiry).value_or(Verdict{});
+  }
+  MepFixture fixture;
+  FakeDevice device;
+  std::vector<std::string> announced;
+  std::unique_ptr<GpuRunner> runner;
+  BaselineReport report;
+  std::string trouble;
+};
+
+MepFixture scale(int n = 3000) {
+  MepFixture fixture("", "right", "right");
+  add_scale_instance(fixture, "a", n, 3.0f);
+  add_scale_instance(fixture, "b", n / 2 + 1, -0.25f, true);
+  return fixture;
+}
+
+TEST(GpuRunner, ReproducesTheCaptureAndAnnouncesItsExperiments) {
+  Rig rig(scale());
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  ASSERT_EQ(rig.report.instances.size(), 2u);
+  EXPECT_NEAR(rig.report.instances[0].seconds, 100e-6, 1e-9);
+  EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison 1 1", ""));
+}
+
+TEST(GpuRunner, MeasuresWhoIsFasterAndWhoIsNot) {
+  Rig rig(scale());
+  Verdict faster = rig.judge("faster");
+  ASSERT_TRUE(faster.ok()) << faster.text();
+  EXPECT_NEAR(faster.speedup(), 2, 1e-6);
+  EXPECT_EQ(faster.timings.size(), 1u);  // The held-out instance is for confirmation.
+  Verdict slower = rig.judge("slower");
+  ASSERT_TRUE(slower.ok()) << slower.text();
+  EXPECT_NEAR(slower.speedup(), 0.5, 1e-6);
+  EXPECT_LE(slower.timings[0].samples, 2);
+  Verdict confirmed = rig.judge("faster", true);
+  ASSERT_TRUE(confirmed.ok()) << confirmed.text();
+  EXPECT_EQ(confirmed.timings.size(), 2u);
+  EXPECT_EQ(confirmed.timings[0].samples, 60);
+}
+
+TEST(GpuRunner, TellsWhatIsWrongWithACandidate) {
+  Rig rig(scale());
+  Verdict wrong = rig.judge("wrong");
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong);
+  EXPECT_EQ(wrong.stage, Stage::Verify);
+  EXPECT_EQ(wrong.instance, "a");
+  EXPECT_EQ(wrong.buffer, "out");
+  EXPECT_EQ(wrong.index, 17u);
+  EXPECT_THAT(wrong.detail, HasSubstr("1 of 3000 elements differ"));
+  EXPECT_EQ(rig.judge("lazy").index, 4u);
+  Verdict input = rig.judge("changes input");
+  EXPECT_EQ(input.buffer, "in");
+  EXPECT_THAT(input.detail, HasSubstr("does not write this buffer"));
+  Verdict outside = rig.judge("outside");
+  EXPECT_EQ(outside.outcome, Outcome::WroteOutside);
+  EXPECT_THAT(outside.detail, HasSubstr("4 bytes after the end of out"));
+  EXPECT_TRUE(rig.judge("faster").ok());
+}
+
+TEST(GpuRunner, SuspectsWhoIsFasterThanWritingAndConvictsWhoKnowsTheAnswerByHeart) {
+  Rig rig(scale(1 << 20));
+  Verdict suspect = rig.judge("too fast");
+  EXPECT_EQ(suspect.outcome, Outcome::Suspect) << suspect.text();
+  EXPECT_THAT(suspect.detail, HasSubstr("right on"));
+  Verdict cheat = rig.judge("knows by heart");
+  EXPECT_EQ(cheat.outcome, Outcome::Cheated) << cheat.text();
+  EXPECT_THAT(cheat.detail, HasSubstr("on perturbed inputs"));
+}
+
+TEST(GpuRunner, IsOfNoFurtherUseAfterAFaultOrAHang) {
+  for (auto [image, outcome] : {std::pair{"faults", Outcome::Crashed}, {"hangs", Outcome::TimedOut}}) {
+    Rig rig(scale());
+    EXPECT_EQ(rig.judge(image).outcome, outcome);
+    EXPECT_FALSE(rig.runner->usable());
+  }
+}
+
+TEST(GpuRunner, RefusesWhatTheDeviceCannotHold) {
+  Rig rig(scale());
+  Verdict verdict = rig.judge("too big");
+  EXPECT_EQ(verdict.outcome, Outcome::OverResources);
+  EXPECT_EQ(verdict.stage, Stage::Launch);
+  EXPECT_THAT(verdict.detail, HasSubstr("bytes of shared memory per block: 307200, limit 232448"));
+  EXPECT_TRUE(rig.runner->usable());
+}
+
+TEST(GpuRunner, CopiesOnlyWhatMayHaveChanged) {
+  Rig rig(scale(1 << 20));
+  rig.judge("slower");
+  uint64_t before = rig.device.copied_bytes;
+  rig.judge("slower");
+  uint64_t quiet = rig.device.copied_bytes - before;
+  rig.judge("wrong");
+  before = rig.device.copied_bytes;
+  rig.judge("slower");
+  // Two instances at the same addresses: their inputs are exchanged each time, never more after a good candidate.
+  EXPECT_LT(quiet, rig.device.copied_bytes - before + 1);
+  EXPECT_LT(quiet, uint64_t(16) << 20);
+}
+
+TEST(GpuRunner, RelocatesWhenAnAddressCannotBeHadAndSaysSo) {
+  MepFixture fixture = scale();
+  FakeDevice device(images());
+  device.refused.insert(kTestArena);
+  auto runner = GpuRunner::create(device, fixture.mep, fixture.path(), {}, [](const std::string&) {});
+  ASSERT_TRUE(runner.ok()) << runner.error().message;
+  ASSERT_EQ((*runner)->notes().size(), 1u);
+  EXPECT_THAT((*runner)->notes()[0], HasSubstr("relocated"));
+  TrialCode original;
+  original.image = "original";
+  auto report = (*runner)->calibrate(original, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->complaint();
+}
+
+TEST(GpuRunner, SaysHowManyBytesDoNotFit) {
+  MepFixture fixture = scale(1 << 20);
+  FakeDevice device(images());
+  device.editable_facts().free_bytes = 4 << 20;
+  auto runner = GpuRunner::create(device, fixture.mep, fixture.path(), {}, [](const std::string&) {});
+  ASSERT_FALSE(runner.ok());
+  EXPECT_THAT(runner.error().message, HasSubstr("4 MiB of fake are free"));
+}
+
+}  // namespace
+}  // namespace kernelift
