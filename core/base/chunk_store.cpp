@@ -23,6 +23,7 @@ constexpr char kFileMagic[8] = {'K', 'L', 'B', 'L', 'O', 'B', 'S', '1'};
 constexpr uint32_t kRecordMagic = 0x52424c4bu;  // "KLBR"
 constexpr uint64_t kAlignment = 8;
 constexpr int kCompressionLevel = 1;
+constexpr uint64_t kWriteBack = 32 << 20;
 enum Encoding : uint32_t { kRaw = 0, kZstd = 1 };
 
 struct FileHead {
@@ -96,7 +97,7 @@ struct ChunkWriter::State {
   fs::path file;
   int fd = -1;
   std::mutex turn;  ///< Guards what follows; hashing and compression are done outside of it.
-  uint64_t end = 0;
+  uint64_t end = 0, begun = 0;  ///< Of the file; of what the disk was told to write.
   std::unordered_set<Hash, HashOfHash> known;
   std::vector<std::unique_ptr<RecordMaker>> idle;
 
@@ -160,6 +161,11 @@ Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
     }
     s.end += size;
     s.known.insert(hash);
+    if (s.end - s.begun >= kWriteBack) {
+      // The disk begins now, not at the sync that somebody waits for. Where that cannot be asked, it begins later.
+      sync_file_range(s.fd, static_cast<off_t>(s.begun), static_cast<off_t>(s.end - s.begun), SYNC_FILE_RANGE_WRITE);
+      s.begun = s.end;
+    }
   }
   s.idle.push_back(std::move(maker));
   return hash;

@@ -41,8 +41,19 @@ AllocationMap::AllocationMap(std::vector<LiveMemory> ordered) : ordered_(std::mo
   extent_ = ordered_.back().address + ordered_.back().size - lowest_;
 }
 
+void AllocationMap::sharpen() const {
+  if (!pages_.empty()) return;
+  std::vector<uint64_t> pages(kPageBits / 64);
+  for (auto& memory : ordered_) {
+    uint64_t first = memory.address >> kPageShift, last = (memory.address + memory.size) >> kPageShift;
+    if (last - first >= kPageBits) last = first + kPageBits - 1;
+    for (uint64_t page = first; page <= last; ++page) pages[page % kPageBits / 64] |= uint64_t(1) << (page % 64);
+  }
+  pages_ = std::move(pages);
+}
+
 const LiveMemory* AllocationMap::find(uint64_t value) const {
-  if (ordered_.empty() || !in_range(value)) return nullptr;
+  if (ordered_.empty() || value - lowest_ > extent_) return nullptr;
   auto after = std::upper_bound(ordered_.begin(), ordered_.end(), value,
                                 [](uint64_t v, const LiveMemory& a) { return v < a.address; });
   if (after == ordered_.begin()) return nullptr;
@@ -76,7 +87,7 @@ std::vector<AddressFound> find_addresses(std::span<const std::byte> bytes, uint6
   uint64_t skip = (sizeof(uint64_t) - address % sizeof(uint64_t)) % sizeof(uint64_t);
   for (uint64_t at = skip; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
     uint64_t value = word_at(bytes.data() + at);
-    if (!allocations.in_range(value)) [[likely]]
+    if (!allocations.maybe(value)) [[likely]]
       continue;
     const LiveMemory* target = allocations.find(value);
     if (!target || seen[allocations.index_of(target)]) continue;
@@ -97,6 +108,7 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
   std::vector<ReachedRegion> reached;
   std::vector<bool> seen(allocations.size(), false);
   uint64_t bytes = 0;
+  allocations.sharpen();
   auto reach = [&](size_t index, auto&& name) {
     if (seen[index]) return;
     seen[index] = true;

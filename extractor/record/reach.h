@@ -43,15 +43,26 @@ class AllocationMap {
   /// The allocation that holds `value` or ends at it, or nullptr. An end belongs to its own allocation, unless another
   /// one begins there.
   const LiveMemory* find(uint64_t value) const;
-  /// Could `value` be an address at all? One comparison, for the scan of large memory.
-  bool in_range(uint64_t value) const { return value - lowest_ <= extent_; }
+  /// Could `value` be an address at all? A comparison and a bit per 2 MiB, for the scan of large memory: pairs of small
+  /// integers look like addresses too often to search the list for each. True for too many, never false for one.
+  bool maybe(uint64_t value) const {
+    if (value - lowest_ > extent_) [[likely]]
+      return false;
+    uint64_t page = (value >> kPageShift) % kPageBits;
+    return pages_.empty() || (pages_[page / 64] >> (page % 64) & 1);
+  }
+  /// Makes maybe() sharp; worth it before much memory is looked through. Not while another thread asks.
+  void sharpen() const;
   size_t index_of(const LiveMemory* allocation) const { return static_cast<size_t>(allocation - ordered_.data()); }
   const LiveMemory& operator[](size_t index) const { return ordered_[index]; }
   size_t size() const { return ordered_.size(); }
 
  private:
+  static constexpr int kPageShift = 21;
+  static constexpr uint64_t kPageBits = 1 << 20;  ///< 128 KiB of bits: 2 TiB without two pages sharing one.
   std::vector<LiveMemory> ordered_;
   uint64_t lowest_ = 1, extent_ = 0;
+  mutable std::vector<uint64_t> pages_;
 };
 
 /// An address found in memory: which allocation it points into, and where it was.

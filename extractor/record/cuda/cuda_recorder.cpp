@@ -192,9 +192,13 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   CudaKernel& kernel = *found;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || capturing || images_off_) return;
+  if (!kernel.refusal.empty()) {
+    if (kernel.refusal_said.exchange(true)) return;
+    std::lock_guard lock(turn_);
+    archive_.omit(kernel.key, kernel.refusal);
+    return;
+  }
   CudaLaunch launch = decode_launch(cbid, call.functionParams);
-  std::string what = "launch " + std::to_string(index) + " of " + kernel.key;
-  if (launch.refusal.empty()) launch.refusal = kernel.refusal;
   auto arguments = pack_arguments(launch, kernel.layout);
   if (!arguments.ok()) {
     std::lock_guard lock(turn_);
@@ -434,7 +438,7 @@ void CudaRecorder::write_manifest(bool complete) {
     info.superseded.insert(info.superseded.end(), gone.begin(), gone.end());
   }
   info.profile = merge_profiles(std::move(profiles));
-  if (info.profile.empty() && complete && info.shares.empty() && by_name_.empty() && off_ == false) return;
+  if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   archive_.write_manifest(std::move(info), own_seconds_, complete);
 }
 

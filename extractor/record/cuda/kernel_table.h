@@ -25,6 +25,7 @@ struct CudaKernel {
   KernelCode code;
   std::vector<Parameter> layout;
   std::string refusal;  ///< Why no launch of it can be captured, or empty.
+  std::atomic<bool> refusal_said{false};
   // Under the recorder's lock:
   std::optional<InstanceChooser> chooser;
   double longest_us = 0;

@@ -107,7 +107,8 @@ class GpuRecorder : public ::testing::Test {
     return nullptr;
   }
   const CapturedInstance* instance(const std::string& part, uint64_t launch) {
-    for (auto& one : capture ? capture->instances() : std::vector<CapturedInstance>())
+    if (!capture) return nullptr;
+    for (auto& one : capture->instances())
       if (one.kernel.find(part) != std::string::npos && one.launch_index == launch) return &one;
     return nullptr;
   }

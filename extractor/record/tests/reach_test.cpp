@@ -104,6 +104,23 @@ TEST_F(ReachTest, SlicesOfOneMemoryFindTheSameAddressesAsTheWhole) {
   for (size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(pieces[i].offset, whole[i].offset);
 }
 
+TEST_F(ReachTest, NeverMistakesAnAddressForANumberHoweverSharpItLooks) {
+  std::vector<LiveMemory> list;
+  for (uint64_t i = 1; i < 200; ++i) list.push_back({i * 0x3456789000, (i % 7 + 1) << (10 + i % 15), MemoryKind::Device});
+  AllocationMap map(list);
+  auto all_maybe = [&] {
+    for (auto& memory : list)
+      for (uint64_t at : {memory.address, memory.address + memory.size / 3, memory.address + memory.size})
+        if (!map.maybe(at) || !map.find(at)) return false;
+    return true;
+  };
+  EXPECT_TRUE(all_maybe());
+  EXPECT_TRUE(map.maybe(list[3].address - (uint64_t(1) << 30)));
+  map.sharpen();
+  EXPECT_TRUE(all_maybe());
+  EXPECT_FALSE(map.maybe(list[3].address - (uint64_t(1) << 30)));
+}
+
 TEST_F(ReachTest, KernelWithoutMemoryReachesNothing) {
   runtime_.allocate<int>(10);
   EXPECT_TRUE(reach(fake::pack(1, 2.5), {{0, 4}, {8, 8}}).empty());

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "extractor/record/cuda/find_cupti.h"
 #include "extractor/record/hot_list.h"
@@ -55,6 +56,7 @@ Json instance_json(const Capture& capture, const CapturedInstance& instance) {
           {"microseconds", instance.microseconds},
           {"weight", instance.weight},
           {"held_out", instance.held_out},
+          {"bytes", instance_bytes(instance)},
           {"code_bytes", instance.code.size},
           {"entry", s.entry},
           {"stream", s.stream},
@@ -76,7 +78,10 @@ int run(int argc, char** argv) {
   RecordRequest request;
   request.state = ".kernelift";
   request.application_to_stderr = true;
-  std::filesystem::path libraries;
+  // Beside this program, or where an installation has them. Words and options that only `kernelift` knows are passed over.
+  std::filesystem::path libraries = executable_folder();
+  if (!std::filesystem::exists(libraries / "libkernelift_record_cuda.so"))
+    libraries = libraries.parent_path() / "lib/kernelift/runtime";
   int i = 1;
   for (; i < argc && std::string(argv[i]) != "--"; ++i) {
     std::string option = argv[i];
