@@ -66,11 +66,11 @@ Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config,
                                           : " never used the CPU device's CUDA runtime, so there was nothing to record; "
                                             "build it with: kernelift build --device cpu -- <its build command>, and run "
                                             "the program that this makes"));
-  if (outcome.info.profile.empty())
-    return answer_is_no(program +
-                        " ended without launching a kernel; give it the arguments of a run that uses the GPU");
   std::string why;
   for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
+  if (outcome.info.profile.empty() && why.empty())
+    return answer_is_no(program +
+                        " ended without launching a kernel; give it the arguments of a run that uses the GPU");
   if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
   if (config.skip > 0)
     return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " +
