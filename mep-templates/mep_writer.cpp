@@ -3,6 +3,7 @@
 // macros can neither break them nor be broken by them.
 #include "mep-templates/mep_writer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -304,8 +305,13 @@ std::vector<ArgumentSlot> argument_slots(const MepInstance& instance) {
       if (at < slot.offset + kWord && slot.offset < at + kWord) return true;
     return false;
   };
+  auto typed = [&](uint32_t at) {
+    auto& offsets = instance.argument_pointers;
+    return !instance.arguments_typed || std::find(offsets.begin(), offsets.end(), at) != offsets.end();
+  };
   for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
     for (uint32_t at = 0; at + kWord <= instance.arguments.size(); at += step) {
+      if (!typed(at)) continue;
       uint64_t value;
       std::memcpy(&value, instance.arguments.data() + at, kWord);
       for (size_t r = 0; r < instance.regions.size() && !overlaps(at); ++r) {

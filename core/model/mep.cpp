@@ -62,6 +62,13 @@ MepInstance instance_from_json(const Json& from) {
   instance.microseconds = from.at("microseconds");
   instance.weight = from.at("weight");
   instance.held_out = from.at("held_out");
+  if (auto pointers = from.find("argument_pointers"); pointers != from.end()) {
+    instance.arguments_typed = true;
+    pointers->get_to(instance.argument_pointers);
+    for (uint32_t offset : instance.argument_pointers)
+      if (uint64_t(offset) + sizeof(uint64_t) > instance.arguments.size())
+        malformed("an address of instance " + instance.id + " lies outside its arguments");
+  }
   if (auto settings = from.find("settings"); settings != from.end())
     instance.settings = launch_settings_from_json(*settings);
   if (auto code = from.find("code"); code != from.end()) instance.code = optional_data_name(*code);
@@ -200,6 +207,7 @@ static Json to_json(const MepInstance& instance) {
                {"regions", regions},
                {"variables", variables}};
   // What older readers do not know and plain launches do not have.
+  if (instance.arguments_typed) json["argument_pointers"] = instance.argument_pointers;
   if (instance.settings.known) json["settings"] = to_json(instance.settings);
   if (!instance.code.empty()) json["code"] = instance.code;
   if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())

@@ -67,6 +67,8 @@ struct MepInstance {
   std::string code;                                      ///< data/ file: the cubin that the application ran; or empty.
   std::vector<std::byte> arguments;
   std::vector<Parameter> parameters;
+  bool arguments_typed = false;                          ///< argument_pointers is the whole truth; else values tell.
+  std::vector<uint32_t> argument_pointers = {};          ///< Offsets in `arguments` where the types have addresses.
   double microseconds = 0, weight = 1;
   bool held_out = false;
   std::vector<MepRegion> regions;

@@ -41,6 +41,7 @@ class MepTest : public ::testing::Test {
     instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before}};
     instance.settings.known = true, instance.settings.cluster = {4, 1, 1};
     instance.settings.max_dynamic_shared = 100 << 10, instance.settings.other = {"memory synchronisation domain"};
+    instance.arguments_typed = true, instance.argument_pointers = {0};
     instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40};
     instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
     mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build";
@@ -54,7 +55,7 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
   auto json = read_json(scratch_.path() / "mep.json");
   ASSERT_TRUE(json.ok());
-  for (const char* key : {"settings", "in_vivo", "symbols"}) json->at("instances").at(0).erase(key);
+  for (const char* key : {"settings", "in_vivo", "symbols", "argument_pointers"}) json->at("instances").at(0).erase(key);
   json->at("instances").at(0).at("regions").at(0).erase("pointers");
   for (const char* key : {"compile_command", "compile_folder"}) json->at("slice").erase(key);
   ASSERT_TRUE(write_json(scratch_.path() / "mep.json", *json).ok());
@@ -62,6 +63,7 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_FALSE(read->instances[0].settings.known);
   EXPECT_TRUE(read->instances[0].symbols.empty());
+  EXPECT_FALSE(read->instances[0].arguments_typed);
   EXPECT_TRUE(read->compile_command.empty());
 }
 
@@ -107,6 +109,8 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(instance.settings.cluster, written.instances[0].settings.cluster);
   EXPECT_EQ(instance.settings.max_dynamic_shared, 100u << 10);
   EXPECT_EQ(instance.settings.other, written.instances[0].settings.other);
+  EXPECT_TRUE(instance.arguments_typed);
+  EXPECT_EQ(instance.argument_pointers, std::vector<uint32_t>{0});
   EXPECT_EQ(instance.in_vivo.cache, "as recorded");
   EXPECT_EQ(instance.in_vivo.launches, 40u);
   ASSERT_EQ(instance.symbols.size(), 2u);

@@ -1,6 +1,6 @@
 // See captured_inputs.h. The one thing a MEP cannot reproduce is the address of a module variable: in a new image it is
-// another one. Where an argument holds such an address the kernel is refused by name; where memory seems to, the README
-// says so.
+// another one (DESIGN D2). Where a type says that there is an address, replay writes the new one there; where a value only
+// looks like one in what has no known type, the kernel is refused by name.
 #include "extractor/extract/captured_inputs.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "extractor/extract/capture_join.h"
 #include "sandbox/judge/element.h"
 
 namespace kernelift {
@@ -64,12 +65,22 @@ const CapturedVariable* variable_at(const CapturedInstance& instance, uint64_t a
   return nullptr;
 }
 
-Status check_arguments(const CapturedInstance& instance, const ScannedKernel& kernel) {
-  for (size_t at = 0; at + kWord <= instance.arguments.size(); ++at)
-    if (auto* variable = variable_at(instance, word_at(instance.arguments, at)))
-      return refused("kernel " + kernel.name + " was given the address of the module variable " + variable->key +
-                     " as an argument; a MEP cannot reproduce that address yet");
-  return done();
+/// Offsets of addresses in the arguments, by the types that the compiler sees, or else by the parameters' words.
+std::vector<uint32_t> argument_pointers(const CapturedInstance& instance, const ScannedKernel& kernel,
+                                        const ModuleFacts& facts, bool& typed) {
+  std::vector<uint32_t> offsets;
+  auto known = facts.parameters.find(kernel.key);
+  typed = known != facts.parameters.end() && known->second.size() == instance.parameters.size();
+  for (size_t i = 0; typed && i < instance.parameters.size(); ++i) {
+    typed = known->second[i].size <= instance.parameters[i].size && known->second[i].size > 0;
+    for (uint32_t offset : known->second[i].offsets) offsets.push_back(instance.parameters[i].offset + offset);
+  }
+  if (typed) return offsets;
+  offsets.clear();
+  for (size_t i = 0; i < kernel.parameters.size() && i < instance.parameters.size(); ++i)
+    if (!kernel.parameters[i].pointee.empty() && instance.parameters[i].size == kWord)
+      offsets.push_back(instance.parameters[i].offset);
+  return offsets;
 }
 
 /// Limits found by looking at one instance's arguments: pointers to memory that was not captured.
@@ -88,9 +99,9 @@ void note_strange_pointers(const CapturedInstance& instance, const ScannedKernel
   }
 }
 
-/// Element types of all regions: from the parameters, and from there down through buffers of pointers.
-std::vector<std::string> element_types(const CapturedInstance& instance, const ScannedKernel& kernel,
-                                       const ModuleFacts& facts) {
+/// Types of what all regions hold, as the source spells them: from the parameters, and from there down through buffers
+/// of pointers. Empty where it is not known.
+std::vector<std::string> region_types(const CapturedInstance& instance, const ScannedKernel& kernel) {
   std::vector<std::string> types(instance.regions.size());
   for (size_t i = 0; i < types.size(); ++i) {
     auto& region = instance.regions[i];
@@ -102,8 +113,22 @@ std::vector<std::string> element_types(const CapturedInstance& instance, const S
         if (instance.regions[j].address == parent) types[i] = pointed_to(types[j]);
     }
   }
-  for (auto& type : types) type = element_of(type, facts);
   return types;
+}
+
+std::string without_words(std::string name) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const char* word : {"const ", "volatile ", "struct ", "class "})
+      if (name.starts_with(word)) name.erase(0, std::strlen(word)), again = true;
+  }
+  return name;
+}
+
+PointerLayout pointers_of(const std::string& type, const ModuleFacts& facts) {
+  if (!pointed_to(type).empty()) return {kWord, {0}};
+  auto known = facts.pointers.find(without_words(type));
+  return known == facts.pointers.end() || known->second.offsets.empty() ? PointerLayout{} : known->second;
 }
 
 /// How a file-scope variable is named in the text of main: its key without what only the compiler adds.
@@ -120,26 +145,82 @@ class Taker {
       : capture_(capture), kernel_(kernel), facts_(facts), folder_(folder) {}
 
   Result<MepInstance> take(const CapturedInstance& from) {
-    KERNELIFT_TRY(check_arguments(from, kernel_));
     note_strange_pointers(from, kernel_, limits);
     MepInstance instance;
-    instance.id = from.id, instance.geometry = from.geometry;
+    instance.id = from.id, instance.geometry = from.geometry, instance.settings = from.settings;
     instance.arguments = from.arguments, instance.parameters = from.parameters;
     instance.microseconds = from.microseconds, instance.weight = from.weight, instance.held_out = from.held_out;
-    auto elements = element_types(from, kernel_, facts_);
+    instance.argument_pointers = argument_pointers(from, kernel_, facts_, instance.arguments_typed);
+    describe_duration(from, instance);
+    for (auto& attribute : from.settings.other)
+      limits.insert("The launch attribute " + attribute + " was recorded and means nothing for a launch by itself.");
+    KERNELIFT_TRY(take_variables(from, instance));
+    KERNELIFT_TRY(take_arguments(from, instance));
+    auto types = region_types(from, kernel_);
     for (size_t i = 0; i < from.regions.size(); ++i) {
       auto& region = from.regions[i];
       MepRegion taken;
       taken.address = region.address, taken.size = region.before.size, taken.kind = region.kind;
       taken.reached_from = region.reached_from;
       taken.parameter = argument_of(region.reached_from).first;
-      taken.element = elements[i];
-      KERNELIFT_TRY(store(region.before, region.after, taken.before, taken.after, &from, region.address));
+      taken.element = element_of(types[i], facts_);
+      PointerLayout pointers = pointers_of(types[i], facts_);
+      taken.pointer_stride = pointers.size, taken.pointer_offsets = pointers.offsets;
+      KERNELIFT_ASSIGN(auto bytes, store(region.before, region.after, taken.before, taken.after));
+      Holder holder{int(instance.regions.size()), -1, "memory at " + hex(region.address) + " (" + region.reached_from + ")",
+                    taken.element == "byte" && pointers.offsets.empty(), pointers};
+      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
       instance.regions.push_back(std::move(taken));
     }
+    KERNELIFT_TRY(take_code(from, instance));
+    return instance;
+  }
+  std::set<std::string> limits;
+
+ private:
+  /// What may hold the address of a module variable.
+  struct Holder {
+    int region = -1, variable = -1;
+    std::string name;
+    bool untyped = false;  ///< Nothing is known of what it holds.
+    PointerLayout pointers;
+  };
+
+  static std::string hex(uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+  }
+
+  /// The cache mode that replays are compared in is written down here, before anything has been replayed: warm, since
+  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch.
+  void describe_duration(const CapturedInstance& from, MepInstance& instance) const {
+    if (from.microseconds <= 0) return;
+    instance.in_vivo.cache = "warm";
+    instance.in_vivo.how = from.settings.known ? "median of launches like it, by CUPTI" : "median of launches like it";
+    for (auto& profile : capture_.info().profile)
+      for (auto& shape : profile.shapes)
+        if (profile.key == from.kernel && shape.geometry == from.geometry) instance.in_vivo.launches = shape.count;
+  }
+
+  /// Relocatable code of several files may have several variables of one key; the file that nvcc wrote into the name
+  /// tells which is the kernel's.
+  Result<bool> is_own(const CapturedInstance& from, const CapturedVariable& variable) const {
+    int namesakes = 0, marked = 0;
+    for (auto& other : from.variables)
+      if (other.key == variable.key) ++namesakes, marked += is_mark_of(file_mark(other.name), kernel_.tu);
+    if (namesakes < 2) return true;
+    if (marked == 1) return is_mark_of(file_mark(variable.name), kernel_.tu);
+    return refused("the module has " + std::to_string(namesakes) + " variables called " + variable.key +
+                   ", and their names do not tell which is " + kernel_.tu + "'s");
+  }
+
+  Status take_variables(const CapturedInstance& from, MepInstance& instance) {
     for (auto& variable : from.variables) {
       auto known = facts_.variables.find(variable.key);
       if (known == facts_.variables.end()) continue;  // Of the module, but not of this kernel's text.
+      KERNELIFT_ASSIGN(bool own, is_own(from, variable));
+      if (!own) continue;
       MepVariable taken;
       taken.name = known->second.mangled, taken.key = variable.key, taken.spelling = spelling_of(variable.key);
       taken.element = known->second.element, taken.constant = variable.constant, taken.size = variable.before.size;
@@ -149,46 +230,86 @@ class Taker {
                       "initial value.");
         continue;
       }
-      KERNELIFT_TRY(store(variable.before, variable.after, taken.before, taken.after, nullptr, 0));
+      KERNELIFT_ASSIGN([[maybe_unused]] auto bytes, store(variable.before, variable.after, taken.before, taken.after));
       instance.variables.push_back(std::move(taken));
     }
-    return instance;
-  }
-  std::set<std::string> limits;
-
- private:
-  Status store(const Image& before, const Image& after, std::string& before_file, std::string& after_file,
-               const CapturedInstance* scanned, uint64_t address) {
-    {
-      KERNELIFT_ASSIGN(auto bytes, capture_.load(before));
-      if (scanned) note_variable_addresses(*scanned, bytes, address);
-      KERNELIFT_ASSIGN(before_file, Mep::store(folder_, bytes));
+    // Their contents come second: one may hold the address of another that stands behind it.
+    for (size_t i = 0; i < instance.variables.size(); ++i) {
+      auto& variable = instance.variables[i];
+      auto& known = facts_.variables.at(variable.key);
+      KERNELIFT_ASSIGN(auto bytes, Mep::load(folder_, variable.before));
+      Holder holder{-1, int(i), "variable " + variable.key, variable.element == "byte" && known.pointers.offsets.empty(),
+                    known.pointers};
+      if (variable.element == "pointer" && holder.pointers.offsets.empty()) holder.pointers = {kWord, {0}};
+      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
     }
-    after_file = before_file;
-    if (after == before) return done();
-    KERNELIFT_ASSIGN(auto bytes, capture_.load(after));
-    KERNELIFT_ASSIGN(after_file, Mep::store(folder_, bytes));
     return done();
   }
 
-  void note_variable_addresses(const CapturedInstance& instance, std::span<const std::byte> bytes, uint64_t address) {
-    if (instance.variables.empty()) return;
+  Status take_arguments(const CapturedInstance& from, MepInstance& instance) {
+    PointerLayout pointers{std::max<uint64_t>(instance.arguments.size(), 1), instance.argument_pointers};
+    Holder holder{-1, -1, "an argument", true, pointers};
+    return find_symbols(from, instance.arguments, holder, instance);
+  }
+
+  /// Slots for the addresses of module variables in `bytes`. What is an address by its type is rewritten on replay; what
+  /// only looks like one is refused where the type is not known, and a coincidence where it is known to be a number.
+  Status find_symbols(const CapturedInstance& from, std::span<const std::byte> bytes, const Holder& holder,
+                      MepInstance& instance) {
+    if (from.variables.empty()) return done();
     uint64_t lowest = ~uint64_t(0), highest = 0;
-    for (auto& variable : instance.variables) {
+    for (auto& variable : from.variables) {
       lowest = std::min(lowest, variable.address);
       highest = std::max(highest, variable.address + variable.before.size);
     }
-    for (size_t at = 0; at + kWord <= bytes.size(); at += kWord) {
+    for (size_t at = 0; at + kWord <= bytes.size(); at += kWord / 2) {
       uint64_t value = word_at(bytes, at);
       if (value - lowest >= highest - lowest) continue;
-      auto* variable = variable_at(instance, value);
+      auto* variable = variable_at(from, value);
       if (!variable) continue;
-      char place[64];
-      std::snprintf(place, sizeof place, "0x%llx +%zu", static_cast<unsigned long long>(address), at);
-      limits.insert("Memory at " + std::string(place) + " seems to hold the address of module variable " +
-                    variable->key + ", which is another one in this program.");
-      return;
+      auto& offsets = holder.pointers.offsets;
+      bool typed = holder.pointers.size > 0 && std::find(offsets.begin(), offsets.end(), at % holder.pointers.size) != offsets.end();
+      std::string what = holder.name + " +" + std::to_string(at) + " holds the address of module variable " + variable->key;
+      if (!typed && (!holder.untyped || at % kWord != 0)) continue;
+      if (!typed)
+        return refused("kernel " + kernel_.name + ": " + what +
+                       " where the types do not say that there is an address; it lies elsewhere in every program, and a MEP "
+                       "rewrites only what is surely an address");
+      auto target = std::find_if(instance.variables.begin(), instance.variables.end(),
+                                 [&](auto& one) { return one.key == variable->key; });
+      if (target == instance.variables.end())
+        return refused("kernel " + kernel_.name + ": " + what + ", which the kernel's own text does not name: in a MEP there is "
+                       "nothing to point to");
+      instance.symbols.push_back({holder.region, holder.variable, at, target->key, target->spelling, target->name,
+                                  value - variable->address});
+      constexpr size_t kMostSymbols = 100'000;
+      if (instance.symbols.size() > kMostSymbols)
+        return refused("kernel " + kernel_.name + ": " + holder.name + " holds more than 100 000 addresses of module variables");
     }
+    return done();
+  }
+
+  /// The machine code that ran, unless it is a whole library's.
+  Status take_code(const CapturedInstance& from, MepInstance& instance) {
+    constexpr uint64_t kMostCode = 64 << 20;
+    if (from.code.size == 0 || from.code.size > kMostCode) return done();
+    auto code = capture_.load(from.code);
+    if (!code.ok()) return done();  // Of use, not of need.
+    KERNELIFT_ASSIGN(instance.code, Mep::store(folder_, *code));
+    return done();
+  }
+
+  /// The bytes before the launch.
+  Result<std::vector<std::byte>> store(const Image& before, const Image& after, std::string& before_file,
+                                       std::string& after_file) {
+    if (after != before) {
+      KERNELIFT_ASSIGN(auto bytes, capture_.load(after));
+      KERNELIFT_ASSIGN(after_file, Mep::store(folder_, bytes));
+    }
+    KERNELIFT_ASSIGN(auto bytes, capture_.load(before));
+    KERNELIFT_ASSIGN(before_file, Mep::store(folder_, bytes));
+    if (after == before) after_file = before_file;
+    return bytes;
   }
 
   const Capture& capture_;
@@ -202,33 +323,30 @@ class Taker {
 std::string element_of(const std::string& pointee, const ModuleFacts& facts) {
   if (pointee.empty()) return "byte";
   if (!pointed_to(pointee).empty()) return "pointer";
-  std::string name = pointee;
-  for (const char* word : {"const ", "volatile ", "struct ", "class "})
-    if (name.starts_with(word)) name.erase(0, std::strlen(word));
+  std::string name = without_words(pointee);
   if (ElementType::parse(name).kind != ElementType::Kind::Bytes) return name;
   auto structure = facts.structs.find(name);
   return structure == facts.structs.end() ? "byte" : structure->second;
 }
 
-Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScannedKernel& kernel) {
-  std::vector<const CapturedInstance*> same_key, same_unit;
+Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScanIndex& index,
+                                                          const ScannedKernel& kernel) {
+  CaptureJoin join(index, capture);
+  std::vector<const CapturedInstance*> own;
+  const CapturedInstance* namesake = nullptr;
   std::set<std::string> others;
   for (auto& instance : capture.instances()) {
-    if (instance.kernel != kernel.key) {
-      others.insert(instance.kernel);
-      continue;
-    }
-    same_key.push_back(&instance);
-    if (instance.unit == kernel.tu) same_unit.push_back(&instance);
+    if (join.joins(instance, kernel)) own.push_back(&instance);
+    else if (instance.kernel == kernel.key) namesake = &instance;
+    else others.insert(instance.kernel);
   }
-  if (!same_unit.empty()) return same_unit;
-  bool other_units =
-      std::any_of(same_key.begin(), same_key.end(), [](auto* one) { return one->unit.find('/') != std::string::npos; });
-  // A module linked from several units has no file of its own; there the key must do.
-  if (!same_key.empty() && !other_units) return same_key;
+  if (!own.empty()) return own;
   std::string message = "the capture holds no launch of " + kernel.name;
-  if (other_units) message += " from " + kernel.tu + " (only of its namesake in " + same_key.front()->unit + ")";
-  else if (!others.empty()) {
+  if (namesake) {
+    std::string mark = file_mark(namesake->mangled);
+    message += " from " + kernel.tu + " (only of its namesake" +
+               (!namesake->unit.empty() ? " in " + namesake->unit : mark.empty() ? "" : " in " + mark) + ")";
+  } else if (!others.empty()) {
     message += "; it holds:";
     for (auto& other : others) message += "\n  " + other;
   }

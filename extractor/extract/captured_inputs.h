@@ -17,9 +17,9 @@ struct MepInputs {
   std::vector<std::string> limits;  ///< Sentences for the README.
 };
 
-/// The instances of `kernel`: equal key, and the kernel's own file where the recorder knew files. An Error, with what
-/// the capture does hold, if there are none.
-Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScannedKernel& kernel);
+/// The instances of `kernel` (see capture_join.h). An Error, with what the capture does hold, if there are none.
+Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScanIndex& index,
+                                                          const ScannedKernel& kernel);
 
 /// Writes data files under `folder`; one image at a time is in memory.
 Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const CapturedInstance*>& instances,

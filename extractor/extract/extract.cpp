@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "extractor/extract/capture_join.h"
 #include "extractor/extract/captured_inputs.h"
 #include "extractor/extract/module_facts.h"
 #include "extractor/extract/synthetic_inputs.h"
@@ -22,11 +23,6 @@ bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
   return a.definition.file == b.definition.file && a.definition.begin == b.definition.begin;
 }
 
-bool was_captured(const Capture& capture, const ScannedKernel& kernel) {
-  return std::any_of(capture.instances().begin(), capture.instances().end(),
-                     [&](auto& instance) { return instance.kernel == kernel.key && instance.unit == kernel.tu; });
-}
-
 /// The one kernel that `word` names. Equal kernels of several units, and instances of one template, are told apart by
 /// the capture where it can: of those only one may have run.
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
@@ -38,9 +34,13 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   bool namesakes = all([&](auto* one) { return one->key == found.front()->key; });
   bool one_template = all([&](auto* one) { return same_place(*one, *found.front()); });
   std::vector<const ScannedKernel*> captured;
-  if (found.size() > 1 && capture)
-    std::copy_if(found.begin(), found.end(), std::back_inserter(captured),
-                 [&](auto* kernel) { return was_captured(*capture, *kernel); });
+  if (found.size() > 1 && capture) {
+    CaptureJoin join(index, *capture);
+    std::copy_if(found.begin(), found.end(), std::back_inserter(captured), [&](auto* kernel) {
+      return std::any_of(capture->instances().begin(), capture->instances().end(),
+                         [&](auto& instance) { return join.joins(instance, *kernel); });
+    });
+  }
   if ((namesakes && !captured.empty()) || (one_template && captured.size() == 1)) found = captured;
   // One header's kernel in several units is one kernel: any of them will do.
   if (all([&](auto* one) { return one->key == found.front()->key && same_place(*one, *found.front()); }))
@@ -104,6 +104,8 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.origins = slice.origins;
   mep.unit = kernel.tu, mep.app_root = index.root;
   mep.compile_flags = slice.compile_flags;
+  for (auto& unit : index.units)
+    if (unit.file == kernel.tu) mep.compile_command = unit.command, mep.compile_folder = unit.folder;
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
   for (auto& site : index.launches)
     if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end())
@@ -178,7 +180,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   KERNELIFT_TRY(check_unchanged(index, *kernel));
   std::vector<const CapturedInstance*> recorded;
   if (capture) {
-    KERNELIFT_ASSIGN(recorded, instances_of(*capture, *kernel));
+    KERNELIFT_ASSIGN(recorded, instances_of(*capture, index, *kernel));
   }
   fs::path place =
       fs::absolute(options.out.empty() ? options.state / "mep" / folder_name(*kernel) : options.out).lexically_normal();

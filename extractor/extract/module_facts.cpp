@@ -86,6 +86,35 @@ std::string mixture_of(llvm::Type* type, const llvm::DataLayout& layout) {
   return text + "}" + std::to_string(layout.getTypeAllocSize(type).getFixedValue());
 }
 
+/// False where there are too many to list, or a union makes it unknowable.
+bool pointers_in(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<uint32_t>& found) {
+  constexpr size_t kMost = 4096;
+  if (type->isPointerTy()) found.push_back(static_cast<uint32_t>(offset));
+  if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
+    if (structure->isOpaque() || (structure->hasName() && structure->getName().starts_with("union."))) return false;
+    const llvm::StructLayout* places = layout.getStructLayout(structure);
+    for (unsigned i = 0; i < structure->getNumElements(); ++i)
+      if (!pointers_in(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(), found))
+        return false;
+  }
+  if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+    uint64_t size = layout.getTypeAllocSize(array->getElementType()).getFixedValue();
+    size_t before = found.size();
+    for (uint64_t i = 0; i < array->getNumElements(); ++i) {
+      if (!pointers_in(array->getElementType(), layout, offset + i * size, found)) return false;
+      if (found.size() == before) break;  // The first element tells for all.
+    }
+  }
+  return found.size() <= kMost;
+}
+
+PointerLayout pointers_of(llvm::Type* type, const llvm::DataLayout& layout) {
+  PointerLayout pointers;
+  if (!type->isSized() || !pointers_in(type, layout, 0, pointers.offsets)) return {};
+  pointers.size = layout.getTypeAllocSize(type).getFixedValue();
+  return pointers;
+}
+
 }  // namespace
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options) {
@@ -96,11 +125,23 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
     if (variable.getAddressSpace() == kSharedAddressSpace || variable.getName().starts_with("llvm.")) continue;
     auto scalar = scalar_of(variable.getValueType());
     std::string element = scalar ? *scalar : mixture_of(variable.getValueType(), compiled.module->getDataLayout());
-    facts.variables[canonical_key(variable.getName().str())] = {variable.getName().str(), element.empty() ? "byte" : element};
+    facts.variables[canonical_key(variable.getName().str())] = {
+        variable.getName().str(), element.empty() ? "byte" : element,
+        pointers_of(variable.getValueType(), compiled.module->getDataLayout())};
+  }
+  for (auto& function : *compiled.module) {
+    if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel) continue;
+    auto& parameters = facts.parameters[canonical_key(function.getName().str())];
+    for (auto& argument : function.args()) {
+      llvm::Type* type = argument.hasByValAttr() ? argument.getParamByValType() : argument.getType();
+      parameters.push_back(pointers_of(type, compiled.module->getDataLayout()));
+    }
   }
   for (auto* structure : compiled.module->getIdentifiedStructTypes()) {
     llvm::StringRef name = structure->getName();
     auto scalar = scalar_of(structure);
+    if (llvm::StringRef plain = name; plain.consume_front("struct.") || plain.consume_front("class."))
+      facts.pointers[plain.str()] = pointers_of(structure, compiled.module->getDataLayout());
     // A pointer inside makes it a structure to follow, not a row of numbers.
     std::string element = scalar ? *scalar : mixture_of(structure, compiled.module->getDataLayout());
     if (element.empty() || element == "pointer") continue;

@@ -11,14 +11,24 @@
 
 namespace kernelift {
 
+/// Where addresses lie in a type, by what the compiler makes of it.
+struct PointerLayout {
+  uint64_t size = 0;              ///< Of one element.
+  std::vector<uint32_t> offsets;  ///< Of addresses in it; empty: it holds none.
+};
+
 struct ModuleFacts {
   struct Variable {
     std::string mangled;           ///< As clang spells it in the slice.
     std::string element = "byte";  ///< Scalar type if all of the variable is made of one, or its layout.
+    PointerLayout pointers = {};
   };
   std::map<std::string, Variable> variables;   ///< By canonical key.
   std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one;
                                                ///< of a mixture that holds floats, its layout (judge/yardstick.h).
+  std::map<std::string, PointerLayout> pointers;  ///< Of structs, by the same names.
+  /// By canonical key of a kernel: for each parameter, where addresses lie in it.
+  std::map<std::string, std::vector<PointerLayout>> parameters;
 };
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);

@@ -18,6 +18,7 @@ class CapturedInputsTest : public ::testing::Test {
   TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-inputs-test"));
   std::unique_ptr<CaptureWriter> writer_ = std::move(*CaptureWriter::create(scratch_.path() / "capture"));
   ScannedKernel kernel_;
+  ScanIndex index_;
   ModuleFacts facts_;
 
   CapturedInputsTest() {
@@ -39,7 +40,7 @@ class CapturedInputsTest : public ::testing::Test {
   Result<MepInputs> take(const std::vector<CapturedInstance>& instances) {
     for (auto& one : instances) EXPECT_TRUE(writer_->finish_instance(one).ok());
     capture_ = *Capture::open(scratch_.path() / "capture");
-    auto found = instances_of(*capture_, kernel_);
+    auto found = instances_of(*capture_, index_, kernel_);
     if (!found.ok()) return std::move(found).error();
     return take_inputs(*capture_, *found, kernel_, facts_, scratch_.path() / "mep");
   }

@@ -1,0 +1,40 @@
+// Which kernel of the source a captured launch is of (DESIGN D12). The canonical key says nearly always; where several
+// files have kernels of one key, further signs decide: the file that the recorder knew, the file's name that nvcc
+// hides in the names of what is local to it, the parameters' layout, and the company: a module's other kernels.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/capture.h"
+#include "core/model/scan_index.h"
+
+namespace kernelift {
+
+/// "cases_cu" from a name that nvcc made local to cases.cu ("_ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck2akEPi",
+/// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"); empty if the name says nothing.
+std::string file_mark(std::string_view mangled);
+/// Whether nvcc would write `mark` for `file`.
+bool is_mark_of(std::string_view mark, const std::string& file);
+
+/// False if the captured parameters cannot be those of the scanned kernel.
+bool same_layout(const std::vector<Parameter>& captured, const std::vector<ScannedParameter>& scanned);
+
+class CaptureJoin {
+ public:
+  CaptureJoin(const ScanIndex& index, const Capture& capture) : index_(index), capture_(capture) {}
+
+  /// True if `instance` is a launch of `kernel` and of none of its namesakes in other files.
+  bool joins(const CapturedInstance& instance, const ScannedKernel& kernel) const;
+
+ private:
+  /// Signs for `kernel`: higher is likelier; negative: it cannot be.
+  int signs(const CapturedInstance& instance, const ScannedKernel& kernel) const;
+
+  const ScanIndex& index_;
+  const Capture& capture_;
+  mutable std::map<std::string, std::vector<std::string>> company_;  ///< Keys of a module's kernels, by its code's hash.
+};
+
+}  // namespace kernelift
