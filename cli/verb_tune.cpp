@@ -140,7 +140,7 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
               "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   line("Best as source and parameters: ", report.best_applicable);
   line("Best with the compiler tier:   ", report.best);
-  if (!report.unconfirmed.empty()) context.say("Not confirmed: " + report.unconfirmed);
+  if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   context.say("Run: " + run.file().string());
 }
 

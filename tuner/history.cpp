@@ -53,13 +53,18 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
 }
 
 std::vector<const RunTrial*> History::best_candidates(size_t count, bool applicable_only) const {
-  std::vector<const RunTrial*> working;
-  for (auto& trial : trials_)
-    if (trial.verdict.ok() && trial.candidate.tier != "baseline" && (!applicable_only || trial.applicable()))
-      working.push_back(&trial);
-  std::sort(working.begin(), working.end(), faster);
-  working.resize(std::min(working.size(), count));
-  return working;
+  std::vector<const RunTrial*> winners;
+  const RunTrial* hopeful = nullptr;
+  for (auto& trial : trials_) {
+    if (!trial.verdict.ok() || trial.candidate.tier == "baseline" || (applicable_only && !trial.applicable())) continue;
+    if (trial.verdict.speedup_low() > 1) winners.push_back(&trial);
+    else if (trial.verdict.speedup() > kSmallestGain && (!hopeful || trial.verdict.speedup() > hopeful->verdict.speedup()))
+      hopeful = &trial;
+  }
+  if (winners.empty() && hopeful && count > 0) return {hopeful};
+  std::sort(winners.begin(), winners.end(), faster);
+  winners.resize(std::min(winners.size(), count));
+  return winners;
 }
 
 }  // namespace kernelift

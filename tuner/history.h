@@ -27,7 +27,8 @@ class History {
   const RunTrial* best_applicable() const { return best_applicable_; }
   /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first.
   std::vector<const RunTrial*> best_sources(size_t count) const;
-  /// The fastest candidates whatever their recipe, best first, without the baseline.
+  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above the original, or else
+  /// the one that was fastest, as long as it may be more than noise.
   std::vector<const RunTrial*> best_candidates(size_t count, bool applicable_only) const;
 
  private:

@@ -219,7 +219,7 @@ std::vector<const RunTrial*> Tuning::finalists() const {
   std::vector<const RunTrial*> chosen = history_.best_candidates(options_.finalists, false);
   for (auto* trial : history_.best_candidates(options_.finalists, true))
     if (std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
-  std::erase_if(chosen, [](auto* trial) { return trial->confirmed || trial->verdict.speedup() <= 1; });
+  std::erase_if(chosen, [](auto* trial) { return trial->confirmed.has_value(); });
   std::sort(chosen.begin(), chosen.end(), [&](auto* a, auto* b) {
     return leads(a) != leads(b) ? leads(a) : a->verdict.speedup_low() > b->verdict.speedup_low();
   });
@@ -229,10 +229,11 @@ std::vector<const RunTrial*> Tuning::finalists() const {
 double Tuning::confirming_seconds() const {
   ConfirmCost cost = evaluator_.confirm_cost();
   std::vector<const RunTrial*> waiting = finalists();
-  auto leading = static_cast<double>(std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); }));
-  // Whoever wins next will want to be confirmed too.
-  double least = cost.once + cost.each * std::max(1.0, leading);
-  double most = cost.once + cost.each * static_cast<double>(std::max<size_t>(1, waiting.size()));
+  auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
+  // Nobody has won yet: whoever does at the last moment gets a short confirmation.
+  if (leading == 0) return std::min(kWorthTrying * cost.each, kMostReserve * options_.seconds);
+  double least = cost.once + cost.each * static_cast<double>(leading);
+  double most = cost.once + cost.each * static_cast<double>(waiting.size());
   return std::clamp(std::min(most, kSmallReserve * options_.seconds), std::min(least, kMostReserve * options_.seconds),
                     kMostReserve * options_.seconds);
 }
@@ -341,6 +342,8 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";
+  if (stopped_by_ == "time" && tried() == 0)
+    unconfirmed_ = "the time was over when the original had been measured, so nothing was tried; give it more time (--time)";
   return report();
 }
 

@@ -55,7 +55,7 @@ struct TuneReport {
   double seconds = 0;
   bool interrupted = false;
   std::string stopped_by;                       ///< "time", "evaluations", "nothing left to try", "interrupt".
-  std::string unconfirmed;                      ///< Why what seems to win could not be confirmed; empty if it was.
+  std::string unconfirmed;                      ///< Why nothing was tried, or what seems to win not confirmed; or empty.
 
   bool gained(const std::optional<RunTrial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
 };

@@ -171,6 +171,36 @@ TEST_F(TunerTest, SpendsOnConfirmingNoMoreThanItCosts) {
   EXPECT_GE(evaluator.confirmed, 3u) << "followers too, when they cost little";
 }
 
+TEST_F(TunerTest, SearchesOnWhileThereIsNobodyToConfirm) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 3, .confirmation = 6},
+                           [](const Candidate&) { return fake_ok(0.9); });
+  options_.seconds = 40, options_.clock = time.clock(), options_.started = time.now();
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_GE(evaluator.last_submitted, 0.8 * options_.seconds);
+  EXPECT_EQ(evaluator.confirmed, 0u);
+  EXPECT_EQ(report->unconfirmed, "") << "nothing seemed to win";
+}
+
+TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    Verdict verdict = landscape(candidate);
+    for (auto& timing : verdict.timings) timing.speedup_low = 0.9, timing.speedup_high = 2;
+    return verdict;
+  });
+  options_.evaluations = 40;
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_GE(evaluator.confirmed.size(), 1u);
+  EXPECT_LE(evaluator.confirmed.size(), 2u) << "one of each kind";
+  double most = 0;
+  for (auto& trial : *run.history()) most = std::max(most, trial.verdict.speedup());
+  EXPECT_NEAR(landscape(evaluator.confirmed[0]).speedup(), most, 0.06);
+}
+
 TEST_F(TunerTest, SaysSoWhenTheTimeIsTooShortToConfirmAnything) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
