@@ -10,6 +10,7 @@
 #include "sandbox/shim/compile_log.h"
 #include "sandbox/shim/cpu_compiler.h"
 #include "sandbox/shim/shim.h"
+#include "sandbox/shim/unsupported.h"
 
 namespace kernelift::shim {
 namespace fs = std::filesystem;
@@ -62,9 +63,10 @@ bool concerns_us(const CompilerCommand& command) {
 
 int fail(const std::string& name, const Error& error) {
   if (!error.message.empty()) {
-    bool placed = error.message.find(": error: ") != std::string::npos;  // A compiler's own lines need no prefix.
+    bool placed = error.message.find(": error: ") != std::string::npos || error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
     std::fprintf(stderr, "%s%s%s", placed ? "" : (name + ": error: ").c_str(), error.message.c_str(),
                  error.message.ends_with('\n') ? "" : "\n");
+    std::fputs(name_unsupported(error.message).c_str(), stderr);
   }
   return 1;
 }

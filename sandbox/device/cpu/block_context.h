@@ -60,6 +60,7 @@ enum kl_warp_op {
 /// CUT at warp operations: where lanes can wait, and for what.
 enum kl_wait { KL_WAIT_BARRIER, KL_WAIT_WARP, KL_WAIT_LOCKSTEP, KL_WAIT_ACTIVE };
 enum { KL_SAME_MASK = 1, KL_SAME_OPERAND = 2 };
+#define KL_ANYWHERE 0xffffffffu
 
 typedef struct kl_suspension {
   uint32_t wait;   ///< enum kl_wait.
@@ -74,8 +75,9 @@ typedef struct kl_suspension {
 /// per thread: where it is suspended (4 bytes, 0: ended), and at that suspension its mask (4), value, operand and
 /// answer (8).
 typedef struct kl_warp_plan {
-  /// Resumes `count` threads from `first` on, all of one warp and suspended there (0: not started yet).
-  void (*step)(kl_block*, uint32_t suspension, uint32_t first, uint32_t count);
+  /// Resumes `count` threads from `first` on, all of one warp and suspended there (0: not started yet). Answers where
+  /// all of them are now if that can only be one place, else KL_ANYWHERE.
+  uint32_t (*step)(kl_block*, uint32_t suspension, uint32_t first, uint32_t count);
   uint64_t suspended_row, mask_row, value_row, operand_row, answer_row;
   const kl_suspension* suspensions;  ///< From 1.
 } kl_warp_plan;

@@ -146,6 +146,25 @@ TEST_F(Shims, ReportErrorsAsCompilersDo) {
   EXPECT_THAT(run("nvcc --no-such-flag -c bad.cu").err, HasSubstr("--no-such-flag"));
 }
 
+TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"\n#include <cub/cub.cuh>\n", "a.cu:2:10: error: the library cub is not supported"},
+      {"#include <vector>\n#include <thrust/device_vector.h>\n", "a.cu:2:10: error: the library thrust is not supported"},
+      {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n", "error: a launch from device code (dynamic parallelism)"},
+      {"texture<float, 2> t;\n", "a.cu:1:1: error: a texture reference"},
+      {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n", "texture and surface fetches are not supported"},
+      {"#include <mma.h>\n", "a.cu:1:10: error: matrix operations of tensor cores"},
+      {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n", "a thread block cluster"},
+      {"__global__ void k() { asm volatile(\"bra L; L:\"); }\n", "inline PTX"},
+  };
+  for (const auto& [source, expected] : kCases) {
+    write("a.cu", source);
+    ProcessOutcome outcome = run("nvcc -c a.cu -o a.o");
+    EXPECT_EQ(outcome.exit_code, 1) << source;
+    EXPECT_THAT(outcome.err, HasSubstr(expected)) << source;
+  }
+}
+
 TEST_F(Shims, RefuseAManagedVariablesAddressInADeviceInitialiser) {
   write("m.cu", "\n\n__managed__ int total;\n__device__ int* where = &total;\n__global__ void k() { *where = 1; }\n");
   ProcessOutcome outcome = run("nvcc -c m.cu -o m.o");

@@ -7,6 +7,7 @@
 #include "integer.h"
 #include "convert.h"
 #include "rounding.h"
+#include "elementary.h"
 #include "math_double.h"
 #include "math_float.h"
 #include "special.h"

@@ -26,13 +26,14 @@ static f64 lower_quantile(f64 p) {
   }
   return x;
 }
+f64 __nv_erfinv(f64 y);
 f64 __nv_normcdfinv(f64 p) {
   if (!(p >= 0 && p <= 1)) return KL_NAN;
   if (p == 0) return -KL_INF;
   if (p == 1) return KL_INF;
+  if (__builtin_elementwise_abs(p - 0.5) < 0.25) return KL_SQRT2 * __nv_erfinv(2 * p - 1);  // 2p - 1 is exact there.
   return p <= 0.5 ? lower_quantile(p) : -lower_quantile(1 - p);
 }
-f64 __nv_erfinv(f64 y);
 f64 __nv_erfcinv(f64 y) {
   if (!(y >= 0 && y <= 2)) return KL_NAN;
   if (y == 0) return KL_INF;
@@ -81,13 +82,14 @@ static f64 modified_bessel(i32 order, f64 x) {
   const f64 a = __builtin_elementwise_abs(x);
   if (a != a) return a;
   if (a < 30) {
-    const f64 quarter = a * a / 4;
-    f64 term = order ? a / 2 : 1, sum = term;
-    for (i32 k = 1; k < 200 && term > sum * 1e-18; ++k) {
-      term *= quarter / ((f64)k * (k + order));
+    // In extended precision: every term inherits the rounding of those before it.
+    const long double quarter = (long double)a * a / 4;
+    long double term = order ? a / 2 : 1, sum = term;
+    for (i32 k = 1; k < 200 && term > sum * 1e-18L; ++k) {
+      term *= quarter / ((long double)k * (k + order));
       sum += term;
     }
-    return sum;
+    return (f64)sum;
   }
   const f64 mu = 4.0 * order * order;
   f64 term = 1, sum = 1;

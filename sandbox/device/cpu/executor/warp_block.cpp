@@ -43,14 +43,12 @@ class WarpBlock {
     for (uint32_t w = 0; w < warps_; ++w) {
       const uint32_t lanes = std::min<uint32_t>(KL_WARP_SIZE, threads_ - w * KL_WARP_SIZE);
       live_[w] = lanes == 32 ? ~0u : (1u << lanes) - 1;
-      plan_.step(&block_, 0, w * KL_WARP_SIZE, lanes);
-      advance(w);
+      advance(w, step(w, 0, live_[w]));
     }
     while (const uint32_t suspension = pass_barrier()) {
       for (uint32_t w = 0; w < warps_; ++w) {
         if (!live_[w]) continue;
-        step(w, suspension, live_[w]);
-        advance(w);
+        advance(w, step(w, suspension, live_[w]));
       }
     }
   }
@@ -65,21 +63,26 @@ class WarpBlock {
     return plan_.suspensions[suspended_[w * KL_WARP_SIZE + lane]];
   }
 
-  /// Resumes lanes that are suspended at one place, neighbours together.
-  void step(uint32_t w, uint32_t suspension, uint32_t lanes) {
+  /// Resumes lanes that are suspended at one place, neighbours together. Answers as kl_warp_plan::step does.
+  uint32_t step(uint32_t w, uint32_t suspension, uint32_t lanes) {
+    uint32_t now = KL_ANYWHERE;
     while (lanes) {
       const unsigned first = first_lane(lanes), count = unsigned(std::countr_one(lanes >> first));
-      plan_.step(&block_, suspension, w * KL_WARP_SIZE + first, count);
+      now = plan_.step(&block_, suspension, w * KL_WARP_SIZE + first, count);
       lanes &= count == 32 ? 0 : ~(((1u << count) - 1) << first);
     }
+    return now;
   }
 
-  /// Runs a warp until all of its lanes have ended or wait for other warps.
-  void advance(uint32_t w) {
+  /// Runs a warp until all of its lanes have ended or wait for other warps. `here`: where its live lanes are, if known.
+  void advance(uint32_t w, uint32_t here) {
     const uint32_t* suspended = suspended_ + w * KL_WARP_SIZE;
     while (uint32_t live = live_[w]) {
-      const uint32_t here = suspended[first_lane(live)];
-      if ((live & ~equal_lanes(suspended, here)) == 0) {
+      if (here == KL_ANYWHERE) {
+        const uint32_t first = suspended[first_lane(live)];
+        if ((live & ~equal_lanes(suspended, first)) == 0) here = first;
+      }
+      if (here != KL_ANYWHERE) {
         if (here == 0) {
           live_[w] = 0;
           return;
@@ -89,12 +92,13 @@ class WarpBlock {
         if (at.wait != KL_WAIT_WARP || is_one_group(w, at, live)) {
           if (at.wait == KL_WAIT_WARP) exchange_at(w, at, live);
           else if (at.wait == KL_WAIT_ACTIVE) answer_all(w, live, live);
-          step(w, here, live);
+          here = step(w, here, live);
           continue;
         }
       }
       live_[w] = live & ~equal_lanes(suspended, 0);
       if (!meet(w) && !leave_lockstep(w)) return;
+      here = KL_ANYWHERE;
     }
   }
 
@@ -175,8 +179,23 @@ class WarpBlock {
     return true;
   }
 
+  /// The plain barrier that all threads wait at, 0 if it is not as simple as that.
+  uint32_t common_barrier() const {
+    uint32_t here = 0;
+    for (uint32_t w = 0; w < warps_; ++w) {
+      if (!live_[w]) continue;
+      const uint32_t* suspended = suspended_ + w * KL_WARP_SIZE;
+      if (!here) here = suspended[first_lane(live_[w])];
+      if (live_[w] & ~equal_lanes(suspended, here)) return 0;
+    }
+    const kl_suspension& at = plan_.suspensions[here];
+    return here && at.wait == KL_WAIT_BARRIER && at.op == KL_BARRIER_SYNC ? here : 0;
+  }
+
   /// The barrier all threads wait at, once it has its answer; 0 if all have ended. Faults do not return.
   uint32_t pass_barrier() {
+    if (BlockState::of(&block_).state->stopped.load(std::memory_order_relaxed)) return 0;
+    if (const uint32_t here = common_barrier()) return here;
     uint32_t here = 0, at_barriers = 0, in_warps = 0, live = 0, set = 0;
     bool different = false;
     for (uint32_t w = 0; w < warps_; ++w) {
@@ -195,7 +214,6 @@ class WarpBlock {
       }
     }
     LaunchState& state = *BlockState::of(&block_).state;
-    if (state.stopped.load(std::memory_order_relaxed)) return 0;
     if (different) {
       state.fail(LaunchFault::DivergentBarrier, "threads of one block wait at different __syncthreads() (" +
                                                     barriers_in_use() + "), " + describe_thread(block_, 0));

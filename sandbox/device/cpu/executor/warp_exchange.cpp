@@ -16,7 +16,8 @@ void each_lane(uint32_t lanes, Visit visit) {
   for (; lanes; lanes &= lanes - 1) visit(unsigned(std::countr_zero(lanes)));
 }
 
-uint64_t shuffled(kl_warp_op op, uint32_t lanes, uint64_t operand, const uint64_t* value, unsigned lane) {
+[[gnu::always_inline]] inline uint64_t shuffled(kl_warp_op op, uint32_t lanes, uint64_t operand, const uint64_t* value,
+                                                unsigned lane) {
   const int index = int(operand & 31), clamp = int(operand >> 32 & 31);
   const int segment = int(operand >> 40 & 31), self = int(lane);
   const int last = (self & segment) | (clamp & ~segment & 31), first = self & segment;
@@ -58,9 +59,11 @@ void reduce(uint32_t lanes, const WarpLanes& warp, Combine combine) {
 
 /// All 32 lanes at once, without branches on the operation.
 template <kl_warp_op op>
-void shuffle_alike(uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
-  for (unsigned lane = 0; lane < KL_WARP_SIZE; ++lane)
-    warp.answer[lane] = shuffled(op, lanes, operand, warp.value, lane);
+[[gnu::always_inline]] inline void shuffle_alike(uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
+  uint64_t value[KL_WARP_SIZE];
+  std::copy_n(warp.value, KL_WARP_SIZE, value);
+#pragma clang loop unroll(disable)
+  for (unsigned lane = 0; lane < KL_WARP_SIZE; ++lane) warp.answer[lane] = shuffled(op, lanes, operand, value, lane);
 }
 
 uint32_t signed_min(uint32_t a, uint32_t b) { return uint32_t(std::min(int32_t(a), int32_t(b))); }
@@ -114,6 +117,7 @@ void exchange(kl_warp_op op, uint32_t lanes, const WarpLanes& warp) {
   }
 }
 
+__attribute__((target_clones("default", "avx2", "avx512f")))  // Vectors with gathers where there are any.
 void exchange_alike(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
   switch (op) {
     case KL_WARP_SHFL_IDX: return shuffle_alike<KL_WARP_SHFL_IDX>(lanes, operand, warp);

@@ -42,8 +42,8 @@ class WarpFunction {
 
  private:
   void build_step() {
-    step_ = Function::Create(FunctionType::get(builder_.getVoidTy(), {pointer_, i32_, i32_, i32_}, false),
-                             GlobalValue::InternalLinkage, "kl.step." + kernel_.name, module_);
+    step_ = Function::Create(FunctionType::get(i32_, {pointer_, i32_, i32_, i32_}, false), GlobalValue::InternalLinkage,
+                             "kl.step." + kernel_.name, module_);
     step_->addFnAttr(Attribute::NoUnwind);
     step_->addParamAttr(0, Attribute::NoAlias);
     builder_.SetInsertPoint(BasicBlock::Create(context_, "entry", step_));
@@ -118,7 +118,7 @@ class WarpFunction {
     linear->addIncoming(next, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpULT(next, end_), rows, leave);
     builder_.SetInsertPoint(leave);
-    builder_.CreateRetVoid();
+    builder_.CreateRet(builder_.getInt32(region.exits.size() == 1 ? region.exits[0] : KL_ANYWHERE));
   }
 
   void build_lanes(const Region& region, const Place& place, Value* first, Value* count) {

@@ -1,0 +1,73 @@
+// A table of what compilers' lines contain, in order; only the first match of a kind is explained. What Kernelift finds
+// itself (inline PTX, intrinsics, textures through our header) is refused by name where it is found.
+#include "sandbox/shim/unsupported.h"
+
+#include <set>
+#include <string_view>
+
+namespace kernelift::shim {
+
+namespace {
+
+struct Kind {
+  std::string_view contains, also;  ///< Both must be in the line.
+  std::string_view name, instead;
+};
+
+constexpr std::string_view kMissing = "file not found", kOnGpu = "build and record this program on a machine with its GPU";
+constexpr Kind kKinds[] = {
+    {"'cub/", kMissing, "the library cub", kOnGpu},
+    {"'thrust/", kMissing, "the library thrust", kOnGpu},
+    {"'cuda/", kMissing, "CUDA's C++ library libcu++", "use std:: or plain CUDA in device code"},
+    {"'nv/", kMissing, "CUDA's C++ library libcu++", "use std:: or plain CUDA in device code"},
+    {"'mma.h'", kMissing, "matrix operations of tensor cores (wmma)", kOnGpu},
+    {"'curand", kMissing, "the library cuRAND", "use a generator of your own, or build and record this program on a machine with its GPU"},
+    {"'cublas", kMissing, "the library cuBLAS", kOnGpu},
+    {"'cusparse", kMissing, "the library cuSPARSE", kOnGpu},
+    {"'cusolver", kMissing, "the library cuSOLVER", kOnGpu},
+    {"'cufft", kMissing, "the library cuFFT", kOnGpu},
+    {"'cudnn", kMissing, "the library cuDNN", kOnGpu},
+    {"'nccl", kMissing, "the library NCCL", kOnGpu},
+    {"'npp", kMissing, "the library NPP", kOnGpu},
+    {"'nvrtc", kMissing, "compilation at run time (NVRTC)", kOnGpu},
+    {"'cutlass/", kMissing, "the library CUTLASS's tensor-core code", kOnGpu},
+    {"'hipcub/", kMissing, "the library hipCUB", kOnGpu},
+    {"'rocprim/", kMissing, "the library rocPRIM", kOnGpu},
+    {"'hiprand", kMissing, "the library hipRAND", kOnGpu},
+    {"kernel launch from __device__ or __global__ function", "error", "a launch from device code (dynamic parallelism)",
+     "launch from host code"},
+    {"'texture'", "no template named", "a texture reference (CUDA 12 removed them)", "read global memory"},
+    {"'surface'", "no template named", "a surface reference (CUDA 12 removed them)", "write global memory"},
+    {"'this_cluster'", "no member named", "a thread block cluster", kOnGpu},
+    {"'cluster_group'", "no type named", "a thread block cluster", kOnGpu},
+};
+
+/// "file.cu:3:10" of "file.cu:3:10: fatal error: …".
+std::string_view place_of(std::string_view line) {
+  for (std::string_view mark : {": fatal error: ", ": error: "})
+    if (size_t at = line.find(mark); at != line.npos) return line.substr(0, at);
+  return {};
+}
+
+}  // namespace
+
+std::string name_unsupported(const std::string& diagnostics) {
+  std::string text;
+  std::set<std::string_view> named;
+  for (size_t begin = 0; begin < diagnostics.size();) {
+    const size_t end = std::min(diagnostics.find('\n', begin), diagnostics.size());
+    const std::string_view line = std::string_view(diagnostics).substr(begin, end - begin);
+    begin = end + 1;
+    const std::string_view place = place_of(line);
+    if (place.empty()) continue;
+    for (const Kind& kind : kKinds) {
+      if (line.find(kind.contains) == line.npos || line.find(kind.also) == line.npos) continue;
+      if (!named.insert(kind.name).second) continue;
+      text += std::string(place) + ": error: " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " +
+              std::string(kind.instead) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace kernelift::shim
