@@ -116,7 +116,7 @@ class NameJoinTest : public ::testing::Test {
     Names names;
     auto bytes = read_text(file);
     if (!bytes.ok()) return names;
-    auto object = llvm::object::ELFObjectFileBase::createELFObjectFile(llvm::MemoryBufferRef(*bytes, file), false);
+    auto object = llvm::object::ELFObjectFileBase::createELFObjectFile(llvm::MemoryBufferRef(*bytes, file));
     EXPECT_TRUE(bool(object)) << llvm::toString(object.takeError());
     for (llvm::object::ELFSymbolRef symbol : llvm::cast<llvm::object::ELFObjectFileBase>(**object).symbols()) {
       auto name = symbol.getName();
