@@ -71,6 +71,58 @@ TEST_F(CapturedInputsTest, RefusesTheAddressOfAModuleVariableAsAnArgument) {
   EXPECT_THAT(inputs.error().message, HasSubstr("table"));
 }
 
+TEST_F(CapturedInputsTest, MakesSlotsOfTheAddressesOfModuleVariablesWhereTypesSaySo) {
+  auto one = instance(0x5008);
+  auto image = *writer_->store(std::vector<std::byte>(64));
+  std::vector<uint64_t> words = {0x5010, 0};
+  auto holds = *writer_->store(std::as_bytes(std::span(words)));
+  one.regions = {region(0x1000, {7, 0x5000, 9, 0x5020}, "arg 0")};
+  one.variables = {{"_ZL5table", "table", false, 0x5000, image, image}, {"first", "first", false, 0x9000, holds, holds}};
+  kernel_.parameters[0].pointee = "struct ns::Node";
+  facts_.variables = {{"table", {"_ZL5table", "float"}}, {"first", {"first", "byte", {16, {0}}}}};
+  facts_.pointers["ns::Node"] = {16, {8}};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  auto& taken = inputs->instances.at(0);
+  EXPECT_EQ(taken.regions[0].pointer_stride, 16u);
+  ASSERT_EQ(taken.symbols.size(), 4u);
+  EXPECT_EQ(taken.symbols[0].variable, 1);
+  EXPECT_EQ(taken.symbols[0].addend, 0x10u);
+  EXPECT_EQ(taken.symbols[1].region, -1);
+  EXPECT_EQ(taken.symbols[1].addend, 8u);
+  EXPECT_EQ(taken.symbols[3].region, 0);
+  EXPECT_EQ(taken.symbols[3].offset, 24u);
+  EXPECT_EQ(taken.symbols[3].name, "_ZL5table");
+}
+
+TEST_F(CapturedInputsTest, RefusesWhatMayBeTheAddressOfAModuleVariableWhereNoTypeSaysSo) {
+  auto one = instance(0x1000);
+  auto image = *writer_->store(std::vector<std::byte>(64));
+  one.regions = {region(0x1000, {7, 0x5000}, "arg 0")};
+  one.variables = {{"_ZL5table", "table", false, 0x5000, image, image}};
+  facts_.variables = {{"table", {"_ZL5table", "float"}}};
+  kernel_.parameters[0].pointee = "void";
+  auto inputs = take({one});
+  ASSERT_FALSE(inputs.ok());
+  EXPECT_EQ(inputs.error().exit, Exit::Refused);
+  EXPECT_THAT(inputs.error().message, HasSubstr("memory at 0x1000 (arg 0) +8 holds the address of module variable table"));
+  kernel_.parameters[0].pointee = "double";
+  auto numbers = take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
+  EXPECT_TRUE(numbers.ok()) << "a double that happens to have these bits";
+}
+
+TEST_F(CapturedInputsTest, TakesTheVariableOfItsOwnFileFromRelocatableCode) {
+  auto one = instance(0);
+  auto own = *writer_->store(std::vector<std::byte>(16)), other = *writer_->store(std::vector<std::byte>(16, std::byte{1}));
+  one.variables = {{"__nv_static_17__11111111_4_j_cu_k_table", "table", false, 0x5000, other, other},
+                   {"__nv_static_17__0323b52d_4_k_cu_k_table", "table", false, 0x6000, own, own}};
+  facts_.variables = {{"table", {"_ZL5table", "float"}}};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  ASSERT_EQ(inputs->instances.at(0).variables.size(), 1u);
+  EXPECT_EQ((*Mep::load(scratch_.path() / "mep", inputs->instances[0].variables[0].before))[0], std::byte{0});
+}
+
 TEST_F(CapturedInputsTest, NamesPointersToMemoryThatWasNotCaptured) {
   auto inputs = take({instance(0x7fffdeadbeef)});
   ASSERT_TRUE(inputs.ok());

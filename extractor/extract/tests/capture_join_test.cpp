@@ -1,0 +1,73 @@
+// Claims about extractor/extract/capture_join.h.
+#include "extractor/extract/capture_join.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+TEST(FileMark, IsWhatNvccHidesInNamesThatAreLocalToAFile) {
+  EXPECT_EQ(file_mark("_ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck2akEPi"), "cases_cu");
+  EXPECT_EQ(file_mark("_ZN32_INTERNAL_f24e1562_8_cases_cu_ck2ns3snvE"), "cases_cu");
+  EXPECT_EQ(file_mark("__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"), "cases_cu");
+  EXPECT_EQ(file_mark("_Z2skPi"), "");
+  EXPECT_TRUE(is_mark_of("a_unit_cu", "/app/src/a-unit.cu"));
+  EXPECT_FALSE(is_mark_of("a_unit_cu", "/app/src/b-unit.cu"));
+  for (std::string whole = "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"; !whole.empty(); whole.pop_back()) file_mark(whole);
+  file_mark("_INTERNAL_00000000_99999999999999999999_x");
+}
+
+TEST(SameLayout, TellsParametersOfOneKeyApart) {
+  ScannedParameter pointer{"p", "T *", "float", false, ""}, number{"n", "int", "", false, "int"}, object{"s", "S", "", false, ""};
+  EXPECT_TRUE(same_layout({{0, 8}, {8, 4}}, {pointer, number}));
+  EXPECT_FALSE(same_layout({{0, 8}, {8, 8}}, {pointer, number}));
+  EXPECT_FALSE(same_layout({{0, 8}}, {pointer, number}));
+  EXPECT_TRUE(same_layout({{0, 100}}, {object})) << "its size is not known";
+}
+
+class CaptureJoinTest : public ::testing::Test {
+ protected:
+  /// Two files with a kernel k(int*) each; b.cu has another one besides.
+  CaptureJoinTest() {
+    for (auto [tu, key] : {std::pair("/app/a.cu", "k(int*)"), {"/app/b.cu", "k(int*)"}}) {
+      ScannedKernel kernel;
+      kernel.tu = tu, kernel.key = key, kernel.parameters = {{"p", "int *", "int", false, ""}};
+      index_.kernels.push_back(kernel);
+    }
+    auto writer = CaptureWriter::create(scratch_.path() / "capture");
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    capture_ = *Capture::open(scratch_.path() / "capture");
+  }
+  std::vector<std::string> files(const std::string& mangled, const std::string& unit) {
+    CapturedInstance instance;
+    instance.kernel = "k(int*)", instance.mangled = mangled, instance.unit = unit, instance.parameters = {{0, 8}};
+    std::vector<std::string> files;
+    CaptureJoin join(index_, *capture_);
+    for (auto& kernel : index_.kernels)
+      if (join.joins(instance, kernel)) files.push_back(kernel.tu);
+    return files;
+  }
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-join"));
+  ScanIndex index_;
+  std::optional<Capture> capture_;
+};
+
+TEST_F(CaptureJoinTest, GoesByTheFileThatTheRecorderKnew) {
+  EXPECT_EQ(files("_Z1kPi", "/app/b.cu"), std::vector<std::string>{"/app/b.cu"});
+  EXPECT_TRUE(files("_Z1kPi", "/app/c.cu").empty());
+}
+TEST_F(CaptureJoinTest, GoesByTheFileThatNvccWroteIntoTheName) {
+  EXPECT_EQ(files("__nv_static_15__f24e1562_4_b_cu_k__Z1kPi", ""), std::vector<std::string>{"/app/b.cu"});
+}
+TEST_F(CaptureJoinTest, LeavesNamesakesTogetherThatNothingTellsApart) {
+  EXPECT_EQ(files("_Z1kPi", "").size(), 2u);
+}
+TEST_F(CaptureJoinTest, GoesByTheLayoutOfParameters) {
+  index_.kernels[0].parameters.push_back({"n", "int", "", false, "int"});
+  EXPECT_EQ(files("_Z1kPi", ""), std::vector<std::string>{"/app/b.cu"});
+}
+
+}  // namespace
+}  // namespace kernelift
