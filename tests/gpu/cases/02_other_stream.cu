@@ -1,0 +1,35 @@
+// Case 2: work is pending on another stream when the kernel is launched. A recorder that waits for the launch's own stream
+// alone reads the other half of the allocation while it is being written; the writes show up as this kernel's, and
+// no replay of this kernel can reproduce them. Only a wait for the whole device before the first image is right.
+//! launches: slow_fill == 4
+//! launches: upper_half == 4
+//! replay: upper_half
+//! breaks: after-as-before
+#include "case.h"
+
+__global__ void slow_fill(float* to, int n, float value, long long cycles) {
+  long long begin = clock64();
+  while (clock64() - begin < cycles) {}
+  for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = value + float(i);
+}
+
+__global__ void upper_half(float* to, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = to[i] * 1.5f + 1;
+}
+
+int main() {
+  constexpr int kHalf = 1 << 16;
+  auto* both = device_array(ramp(2 * kHalf));
+  cudaStream_t slow, quick;
+  CUDA(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));
+  CUDA(cudaStreamCreateWithFlags(&quick, cudaStreamNonBlocking));
+  for (int step = 0; step < 4; ++step) {
+    slow_fill<<<1, 256, 0, slow>>>(both, kHalf, float(step), 40'000'000);
+    upper_half<<<kHalf / 256, 256, 0, quick>>>(both + kHalf, kHalf);
+  }
+  CUDA(cudaDeviceSynchronize());
+  auto got = host_copy(both, 2 * kHalf);
+  print_hash("both", got);
+  return end(got[5] == 3 + 5.0f);
+}

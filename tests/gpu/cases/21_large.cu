@@ -1,0 +1,33 @@
+// Case 21: an allocation of 3 GiB of which the kernel changes one part in a thousand. The host memory of the recorded process
+// must stay bounded (a recorder with a shadow of every allocation doubles it), and two instances share what did not change.
+//! record: --mib 4096 --instances 2
+//! instances: sparse >= 2
+//! host-mib: 1200
+//! stored-mib: 3600
+//! replay: sparse
+//! standalone: no
+#include "case.h"
+
+__global__ void fill(unsigned* values, size_t n) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+    values[i] = unsigned(i * 2654435761u) >> 7;
+}
+
+__global__ void sparse(unsigned* values, size_t n) {
+  size_t i = (blockIdx.x * size_t(blockDim.x) + threadIdx.x) << 10;
+  if (i < n) values[i] = values[i] * 3 + 1;
+}
+
+int main() {
+  constexpr size_t kCount = size_t(3) << 28;
+  unsigned* values;
+  CUDA(cudaMalloc(&values, kCount * sizeof(unsigned)));
+  fill<<<1024, 256>>>(values, kCount);
+  for (int step = 0; step < 3; ++step) sparse<<<unsigned((kCount >> 10) / 256), 256>>>(values, kCount);
+  unsigned got[2];
+  CUDA(cudaMemcpy(got, values + (size_t(7) << 10), sizeof got, cudaMemcpyDeviceToHost));
+  unsigned wanted = unsigned((size_t(7) << 10) * 2654435761u) >> 7;
+  for (int step = 0; step < 3; ++step) wanted = wanted * 3 + 1;
+  std::printf("%u %u\n", got[0], got[1]);
+  return end(got[0] == wanted);
+}
