@@ -6,7 +6,8 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kSources = 2;          ///< Source texts tuned side by side: the best, and one to fall back on.
+constexpr size_t kSources = 2;          ///< Source texts tuned side by side, the best ones, and always the original: a
+                                        ///< rewrite may win a little and leave the parameters nothing to win.
 
 Observation observe(const Point& point, const Verdict& verdict) {
   // Costs are relative to the original measured in the same process, so that drift of the machine cancels.
@@ -74,7 +75,11 @@ void ParameterProposer::start_searcher(Base& base) {
 
 std::vector<Proposal> ParameterProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
-  for (auto* trial : history.best_sources(kSources)) {
+  std::vector<const RunTrial*> sources = history.best_sources(kSources);
+  if (auto* original = history.baseline())
+    if (std::find(sources.begin(), sources.end(), original) == sources.end()) sources.push_back(original);
+  if (!sources.empty()) std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(turn_++ % sources.size()), sources.end());
+  for (auto* trial : sources) {
     if (proposals.size() >= count) break;
     // A winner of this tier has another text than the source it was tuned from; tuning goes on in that one's space.
     const RunTrial* origin = trial;

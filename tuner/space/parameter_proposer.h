@@ -41,6 +41,7 @@ class ParameterProposer : public Proposer {
   std::string strategy_;
   uint64_t seed_;
   std::map<std::string, std::unique_ptr<Base>> bases_;   ///< By source text.
+  size_t turn_ = 0;                ///< Whose turn it is among the sources.
   std::vector<std::string> notes_;
 };
 

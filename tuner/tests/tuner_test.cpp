@@ -266,6 +266,37 @@ TEST_F(TunerTest, LeavesAKnobAloneThatChangesTheAnswer) {
   EXPECT_EQ(report->best->candidate.values.at("B"), 256);
 }
 
+/// Has one idea: the text, rewritten.
+class OneRewrite : public Proposer {
+ public:
+  std::string name() const override { return "one-rewrite"; }
+  std::string tier() const override { return "source"; }
+  std::vector<Proposal> propose(const History& history, size_t) override {
+    if (std::exchange(done_, true)) return {};
+    Proposal proposal{history.baseline()->candidate, {history.baseline()->id}};
+    proposal.candidate.source += "// rewritten\n", proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
+    return {proposal};
+  }
+
+ private:
+  bool done_ = false;
+};
+
+TEST_F(TunerTest, KeepsTuningTheOriginalWhenARewriteWinsALittle) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  // The rewrite is a tenth faster, and no knob helps it; the original's knobs are worth half as much again.
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    return candidate.source.find("rewritten") != std::string::npos ? fake_ok(1.1) : landscape(candidate);
+  });
+  std::vector<std::unique_ptr<Proposer>> both;
+  both.push_back(std::make_unique<OneRewrite>());
+  both.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
+  options_.evaluations = 24;
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(both), options_);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_GT(report->best->figures().speedup(), 1.25);
+}
+
 TEST_F(TunerTest, TellsProgressAtEveryAnswer) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
