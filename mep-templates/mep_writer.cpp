@@ -10,6 +10,8 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/process.h"
+#include "sandbox/compile/nvcc_image.h"
 #include "sandbox/judge/element.h"
 
 namespace fs = std::filesystem;
@@ -245,15 +247,37 @@ bool has(const std::vector<std::string>& flags, const char* wanted) {
   return false;
 }
 
+/// What of the application's own nvcc command a plain build must repeat: language features and what shapes the code.
+std::string own_flags(const std::vector<std::string>& command) {
+  constexpr std::string_view kRepeated[] = {"use_fast_math", "ftz", "prec-div", "prec-sqrt", "fmad", "maxrregcount", "Xptxas",
+                                            "ptxas-options", "extended-lambda", "expt-extended-lambda",
+                                            "expt-relaxed-constexpr", "rdc", "relocatable-device-code", "default-stream",
+                                            "G", "device-debug", "extra-device-vectorization", "restrict", "dopt"};
+  std::vector<std::string> left_out, repeated, words = device_arguments(command, left_out);
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string_view name = std::string_view(words[i]).substr(std::min<size_t>(words[i].find_first_not_of('-'), words[i].size()));
+    if (std::find(std::begin(kRepeated), std::end(kRepeated), name.substr(0, name.find('='))) == std::end(kRepeated)) continue;
+    repeated.push_back(words[i]);
+    bool value_follows = name.find('=') == name.npos && i + 1 < words.size() && !words[i + 1].starts_with("--") &&
+                         (name == "Xptxas" || name == "ptxas-options" || !words[i + 1].starts_with("-"));
+    if (value_follows) repeated.push_back(words[++i]);
+  }
+  return repeated.empty() ? "" : " " + join_command(repeated);
+}
+
 /// Flags a plain build must be given; empty for most applications.
 std::string build_flags(const Mep& mep, const LanguageWords& words) {
   std::string flags;
   std::string standard = standard_of(mep.compile_flags);
   if (standard != "17" && standard != "14" && standard != "11") flags += " -std=c++" + standard;
+  bool hip = words.cmake == "HIP";
+  bool nvcc = !hip && std::any_of(mep.compile_command.begin(), mep.compile_command.end(), [](auto& word) {
+    return fs::path(word).filename() == "nvcc";
+  });
+  if (nvcc) return flags + own_flags(mep.compile_command);
   bool fast = has(mep.compile_flags, "-ffast-math") || has(mep.compile_flags, "-fcuda-flush-denormals-to-zero");
-  if (fast) flags += words.cmake == "HIP" ? " -ffast-math" : " -use_fast_math";
-  if (has(mep.compile_flags, "-ffp-contract=off"))
-    flags += words.cmake == "HIP" ? " -ffp-contract=off" : " -fmad=false";
+  if (fast) flags += hip ? " -ffast-math" : " -use_fast_math";
+  if (has(mep.compile_flags, "-ffp-contract=off")) flags += hip ? " -ffp-contract=off" : " -fmad=false";
   return flags;
 }
 
@@ -292,6 +316,64 @@ std::string readme_trust(const MepProgram& program) {
         "may differ in "
         "the last digits of floating-point results, and in any result that depends on the order of atomics.\n";
   for (auto& limit : program.limits) text += "- " + limit + "\n";
+  return text;
+}
+
+/// "clusters of 4 blocks, 98304 bytes of dynamic shared memory": how a launch was made, beyond its geometry.
+std::string settings_text(const MepInstance& instance) {
+  std::vector<std::string> words;
+  auto& s = instance.settings;
+  constexpr uint32_t kOrdinaryShared = 48 << 10;
+  if (s.cluster.count() > 1) words.push_back("clusters of " + std::to_string(s.cluster.count()) + " blocks");
+  if (instance.geometry.cooperative) words.push_back("all blocks resident at once (cooperative)");
+  if (instance.geometry.shared_bytes > 0)
+    words.push_back(std::to_string(instance.geometry.shared_bytes) + " bytes of dynamic shared memory" +
+                    (instance.geometry.shared_bytes > kOrdinaryShared ? ", which must be allowed" : ""));
+  if (s.programmatic) words.push_back("programmatic stream serialisation");
+  if (s.priority != 0) words.push_back("priority " + std::to_string(s.priority));
+  if (s.carveout >= 0) words.push_back("a carve-out of " + std::to_string(s.carveout) + " % for shared memory");
+  std::string text;
+  for (auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// nvcc without -arch builds for an old GPU, which the driver translates: right, but not the code to be timed.
+std::string architecture_advice(const Mep& mep, const LanguageWords& words) {
+  if (words.cmake != "CUDA") return "";
+  size_t at = mep.captured_on.find("sm_");
+  std::string arch = at == std::string::npos ? "native" : mep.captured_on.substr(at, mep.captured_on.find(':', at) - at);
+  return "For timings that mean something name the GPU: `nvcc -arch=" + arch + build_flags(mep, words) + " main.cu`" +
+         (arch == "native" ? "" : " (it was recorded there; `-arch=native` is this machine's)") + ".\n";
+}
+
+std::string readme_fidelity(const Mep& mep) {
+  std::string text =
+      "- Addresses: memory is put where the application had it; where the driver refuses an address, memory lies elsewhere, what "
+      "is known to point to it is rewritten, and the output says RELOCATED. `--relocate` tries that out.\n";
+  size_t symbols = 0;
+  for (auto& instance : mep.instances) symbols += instance.symbols.size();
+  if (symbols > 0)
+    text += "- " + std::to_string(symbols) + " recorded addresses of module variables are set to this program's own.\n";
+  char line[64];
+  std::snprintf(line, sizeof line, "%.3g relative", mep.tolerance.relative);
+  text += "- Tolerance of floating-point buffers: " +
+          (mep.tolerance.relative > 0 ? std::string(line)
+                                      : std::string("4e-3 for half, 3e-2 for bfloat16, 1e-5 for float, 1e-12 for double, relative")) +
+          ", or a tenth of that of the buffer's largest value; integers and bytes exactly. `--tolerance R` changes it. Kernelift "
+          "itself derives one per buffer from how far rounding alone moves the original's results.\n";
+  for (auto& instance : mep.instances) {
+    auto& vivo = instance.in_vivo;
+    text += "- `" + instance.id + "`: ";
+    std::snprintf(line, sizeof line, "%.3f us", instance.microseconds);
+    if (instance.microseconds <= 0) text += "its duration in the application is not known";
+    else
+      text += std::string(line) + " in the application (" + (vivo.how.empty() ? "as the recorder measured it" : vivo.how) +
+              (vivo.launches ? ", " + std::to_string(vivo.launches) + " launches of this shape" : "") + "), compared with the " +
+              (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted";
+    if (std::string settings = settings_text(instance); !settings.empty()) text += "; launched with " + settings;
+    text += ".\n";
+  }
+  if (!mep.compile_command.empty()) text += "- The application's own compile command: `" + join_command(mep.compile_command) + "`\n";
   return text;
 }
 
@@ -356,8 +438,12 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
     }
   KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder).write());
   std::string flags = build_flags(mep, words), options;
-  if (!flags.empty()) options = "target_compile_options(replay PRIVATE" + flags + ")\n";
+  if (!flags.empty()) options = "target_compile_options(replay PRIVATE \"SHELL:" + flags.substr(1) + "\")\n";
+  if (flags.find("rdc=true") != flags.npos || flags.find("relocatable-device-code=true") != flags.npos)
+    options += "set_target_properties(replay PROPERTIES " + words.cmake + "_SEPARABLE_COMPILATION ON)\n";
   size_t count = mep.instances.size();
+  char tolerance[32];
+  std::snprintf(tolerance, sizeof tolerance, "%.9g", mep.tolerance.relative > 0 ? mep.tolerance.relative : -1);
   Marks marks = {
       {"LANGUAGE", words.cmake},
       {"MAIN", main_file},
@@ -380,6 +466,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"ORIGIN", "Kernel `" + mep.kernel_key + "`, `" + program.origin + "`."},
       {"INSTANCES", readme_instances(mep)},
       {"TRUST", readme_trust(program)},
+      {"FIDELITY", readme_fidelity(mep)},
+      {"ARCHITECTURE", architecture_advice(mep, words)},
+      {"TOLERANCE", tolerance},
       {"CLOSURE", program.closure.empty()
                       ? ""
                       : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},

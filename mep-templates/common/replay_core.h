@@ -106,6 +106,7 @@ struct Program {
   bool (*find_variable)(int index, u64* address);
   const Instance* instances;
   int instance_count;
+  double tolerance;  ///< Relative, for floating-point buffers; < 0: by type.
 };
 
 struct Options {

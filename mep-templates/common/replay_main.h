@@ -13,6 +13,7 @@ inline int usage(const char* program) {
 
 inline bool parse(const Program& program, int argc, char** argv, Options& options, bool& list) {
   options.folder = find_folder(program, argv[0]);
+  options.tolerance = program.tolerance;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     bool more = i + 1 < argc;

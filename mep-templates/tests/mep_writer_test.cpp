@@ -125,9 +125,31 @@ TEST_F(MepWriterTest, WritesNothingOfKerneliftsOwnPlaces) {
   EXPECT_THAT(readme, HasSubstr("nvcc main.cu"));
   EXPECT_THAT(readme, HasSubstr("held out: for verification only"));
   EXPECT_THAT(readme, HasSubstr("proven to compile to the same code"));
+  EXPECT_THAT(readme, HasSubstr("12.500 us in the application"));
+  EXPECT_THAT(readme, HasSubstr("1e-5 for float"));
   auto mep = Mep::read(folder_);
   ASSERT_TRUE(mep.ok()) << mep.error().message;
   EXPECT_EQ(mep->instances.size(), 2u);
+}
+
+TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
+  auto program = sample();
+  program.mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159";
+  program.mep.compile_command = {"/usr/local/cuda/bin/nvcc", "-O3", "-rdc=true", "-Xptxas", "-dlcm=ca", "--maxrregcount", "64",
+                                 "-extended-lambda", "-Iinclude", "-DN=2", "-arch=sm_80", "-c", "scale.cu"};
+  program.mep.tolerance = {1e-4, 0};
+  auto& instance = program.mep.instances[0];
+  instance.settings.known = true, instance.settings.cluster = {4, 2, 1};
+  instance.in_vivo = {"cold", "median of launches like it, by CUPTI", 0, 40};
+  ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder_).ok());
+  auto readme = *read_text(folder_ / "README.md");
+  EXPECT_THAT(readme, HasSubstr("nvcc -rdc=true -Xptxas -dlcm=ca --maxrregcount 64 -extended-lambda main.cu"));
+  EXPECT_THAT(readme, HasSubstr("nvcc -arch=sm_90 -rdc=true"));
+  EXPECT_THAT(readme, HasSubstr("Tolerance of floating-point buffers: 0.0001 relative"));
+  EXPECT_THAT(readme, HasSubstr("compared with the cold time here"));
+  EXPECT_THAT(readme, HasSubstr("launched with clusters of 8 blocks"));
+  EXPECT_THAT(readme, HasSubstr("-Iinclude -DN=2 -arch=sm_80 -c scale.cu"));
+  EXPECT_THAT(*read_text(folder_ / "main.cu"), HasSubstr("kl_instances, 2, 0.0001}"));
 }
 
 TEST_F(MepWriterTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) {
