@@ -71,7 +71,10 @@ Result<Exit> scan(const Options& options, const Context& context) {
                                      : fs::current_path();
   if (!options.app.empty() && context.state.empty()) state = find_state_folder(how.root);
   if (!fs::is_directory(how.root)) return usage_error("there is no folder " + how.root.string() + " to scan");
-  KERNELIFT_ASSIGN(how.compile_database, find_compile_database(options.database, how.root));
+  // What `build` logged in this state folder comes before whatever lies in the application.
+  std::string database = options.database;
+  if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged)) database = logged.string();
+  KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
   how.jobs = options.jobs;
   if (context.verbosity > 0)
     how.progress = [&](const std::string& file, size_t done, size_t total) {
@@ -86,12 +89,14 @@ Result<Exit> scan(const Options& options, const Context& context) {
     context.note("warning: " + relative_to(unit.file, index.root) +
                  " was not understood in full: " + unit.problems.front());
   }
-  std::string saved;
-  if (auto status = create_state_folder(state); status.ok()) status = index.write(state / "scan.json");
-  else context.note("warning: the scan is not saved: " + status.error().message);
+  // What was found is shown even where it cannot be kept; but no later step can work without it.
+  Status saved = create_state_folder(state);
+  if (saved.ok()) saved = index.write(state / "scan.json");
+  if (!saved.ok()) context.note("kernelift scan: the scan is not saved: " + saved.error().message);
+  const Exit exit = saved.ok() ? Exit::Done : saved.error().exit;
   if (context.json) {
     context.emit(to_json(index));
-    return Exit::Done;
+    return exit;
   }
   context.say(table(index));
   context.say(std::to_string(index.kernels.size()) + " kernels, " + std::to_string(index.launches.size()) +
@@ -99,7 +104,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
               std::to_string(index.units.size()) + " units" +
               (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
               ".  Knobs: * feeds kernel and launch, + the launch only.");
-  return Exit::Done;
+  return exit;
 }
 
 }  // namespace

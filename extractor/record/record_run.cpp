@@ -66,6 +66,16 @@ Status replace(const fs::path& fresh, const fs::path& place) {
   return rename_folder(fresh, place);
 }
 
+/// That nothing can be written is better known before the application has run for hours.
+Status check_room(const fs::path& folder) {
+  constexpr size_t kLeastRoom = 1 << 20;  // A profile and one small instance.
+  fs::path probe = folder / "room";
+  KERNELIFT_TRY(write_atomically(probe, std::string(kLeastRoom, '\0')));
+  std::error_code code;
+  fs::remove(probe, code);
+  return done();
+}
+
 /// A folder without a journal belongs to a process that never launched: nothing to read, and that is no damage.
 std::vector<ProcessRecording> read_recordings(const fs::path& folder, RecordOutcome& outcome) {
   std::vector<ProcessRecording> recordings;
@@ -115,6 +125,10 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   if (code)
     return environment_error("cannot create " + fresh.string() + ": " + code.message() +
                              "; choose a writable place with --state DIR");
+  if (Status room = check_room(fresh); !room.ok()) {
+    fs::remove_all(fresh, code);
+    return std::move(room).error();
+  }
 
   RecordConfig config = request.config;
   config.folder = fresh.string();

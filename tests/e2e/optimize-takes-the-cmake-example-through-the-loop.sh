@@ -1,13 +1,30 @@
-# One command on the CMake example: a final table, every kernel's fate named, and an application that still passes.
+# One command on the CMake example: a patch that is kept. The tree that stands afterwards holds it on a branch of its own as
+# a small change of the application's sources, builds by the application's own command, and passes its own check.
 . "$(dirname "$0")/common.sh" "$@"
 example heat
 printf 'build/\n.kernelift/\n' > .gitignore
 commit_all
-expect_exit_in "0 1" "$KL" optimize --device cpu --time 90 --json \
-  --build 'cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2' --run './build/heat' --check './build/heat --check'
-[ "$(json 'len(d["kernels"]) >= 1')" = True ] || fail "no kernel was looked at"
+ORIGINAL=$(git rev-parse HEAD)
+BUILD='cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2'
+expect_exit 0 "$KL" optimize --device cpu --time 90 --json --build "$BUILD" --run './build/heat' --check './build/heat --check'
+tail -30 "$WORK/.err"
 [ "$(json 'all(k["outcome"] for k in d["kernels"])')" = True ] || fail "a kernel without an outcome"
-cat "$WORK/.err" | tail -20
-expect_exit 0 "$KL" build --device cpu -- cmake --build build -j2
+[ "$(json 'any(k["outcome"] == "kept" and k["measured"] > 1.01 for k in d["kernels"])')" = True ] || fail "exit 0, but nothing was kept"
+[ "$(json 'all(k["predicted"] > 1 for k in d["kernels"] if k["outcome"] == "kept")')" = True ] || fail "kept without a prediction"
+
+# The patch: committed on a branch, nothing else changed, small, and only in the application's sources.
+[ -z "$(git status --porcelain)" ] || { git status; fail "optimize left uncommitted changes"; }
+case $(git branch --show-current) in kernelift/*) ;; *) fail "the patch is not on a branch of its own" ;; esac
+[ "$(git rev-parse HEAD)" != "$ORIGINAL" ] || fail "nothing was committed"
+git merge-base --is-ancestor "$ORIGINAL" HEAD || fail "the branch does not grow from the original"
+git --no-pager diff --stat "$ORIGINAL" HEAD
+git diff --name-only "$ORIGINAL" HEAD | grep -qv '^src/.*\.\(cu\|cuh\|h\)$' && fail "the patch changes something that is no source of the application"
+CHANGED=$(git diff --numstat "$ORIGINAL" HEAD | awk '{ sum += $1 + $2 } END { print sum }')
+[ "$CHANGED" -le 80 ] || fail "$CHANGED changed lines are no minimal patch"
+[ -z "$(git diff --numstat --ignore-all-space "$ORIGINAL" HEAD | awk '$1 + $2 == 0')" ] || fail "a file changed in its white space alone"
+
+# A fresh build of the committed tree is right.
+git clone -q . "$WORK/fresh" && cd "$WORK/fresh"
+expect_exit 0 "$KL" build --device cpu -- sh -c "$BUILD"
 expect_exit 0 ./build/heat --check
 expect_says PASSED
