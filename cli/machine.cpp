@@ -79,44 +79,6 @@ Finding cpu_finding() {
   return {"devices", "cpu", Health::Good, model + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores", {}, true};
 }
 
-/// Asks the driver itself, through the few entry points that need no context.
-Finding cuda_device_finding() {
-  Finding finding{"devices", "cuda", Health::Limited, {}, {}, false};
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!driver) {
-    finding.detail = "no NVIDIA driver: kernels run on the CPU device only";
-    finding.fix = "on a machine with an NVIDIA GPU: apt-get install nvidia-driver (or NVIDIA's own package)";
-    return finding;
-  }
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
-  auto attribute = reinterpret_cast<int (*)(int*, int, int)>(dlsym(driver, "cuDeviceGetAttribute"));
-  auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
-  int devices = 0;
-  int answer = init && count && name && attribute && version ? init(0) : -1;
-  if (answer != 0 || count(&devices) != 0 || devices == 0) {
-    finding.detail = "a driver library is there but gives no GPU (cuInit answers " + std::to_string(answer) + ")";
-    finding.fix = "check `nvidia-smi`; in a container, start it with the GPU";
-    dlclose(driver);
-    return finding;
-  }
-  finding.health = Health::Good;
-  int driver_version = 0;
-  version(&driver_version);
-  for (int i = 0; i < devices; ++i) {
-    char text[256] = "";
-    int major = 0, minor = 0;
-    constexpr int kMajorAttribute = 75, kMinorAttribute = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
-    name(text, sizeof text, i);
-    attribute(&major, kMajorAttribute, i);
-    attribute(&minor, kMinorAttribute, i);
-    finding.detail += (i ? "; " : "") + std::string(text) + " sm_" + std::to_string(major * 10 + minor);
-  }
-  finding.detail += ", driver for CUDA " + std::to_string(driver_version / 1000) + "." + std::to_string(driver_version % 1000 / 10);
-  return finding;
-}
-
 Finding hip_device_finding() {
   Finding finding{"devices", "hip", Health::Limited, {}, {}, false};
   void* runtime = dlopen("libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
@@ -137,6 +99,20 @@ Finding own_piece(const char* name, const fs::path& path, const char* fix) {
   bool there = fs::exists(path, code);
   return {"kernelift", name, there ? Health::Good : Health::Missing, (there ? "" : "missing: ") + path.string(),
           there ? "" : fix, true};
+}
+
+Finding curl_finding() {
+  Finding finding{"tools", "libcurl", Health::Good, {}, {}, false};
+  for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"})
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+      dlclose(library);
+      finding.detail = name;
+      return finding;
+    }
+  finding.health = Health::Limited;
+  finding.detail = "none: tune --llm cannot ask a model";
+  finding.fix = "apt-get install libcurl4 (Fedora, RHEL: dnf install libcurl)";
+  return finding;
 }
 
 Finding disk_finding() {
@@ -160,8 +136,12 @@ std::vector<Finding> survey_machine() {
   findings.push_back(program("compilers", "hipcc", "HIP", "HIP applications are built for the CPU device only",
                              "install ROCm from AMD's repository, or apt-get install hipcc"));
   findings.push_back(cuda_toolkit_finding());
+  std::vector<Finding> nvidia = survey_nvidia();
+  for (auto& finding : nvidia)
+    if (finding.area == "toolkits") findings.push_back(finding);
   findings.push_back(cpu_finding());
-  findings.push_back(cuda_device_finding());
+  for (auto& finding : nvidia)
+    if (finding.area == "devices") findings.push_back(finding);
   findings.push_back(hip_device_finding());
   for (auto& ability : jail_abilities())
     findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited,
@@ -170,10 +150,16 @@ std::vector<Finding> survey_machine() {
   findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h", "apt-get install libclang-common-22-dev"));
   findings.push_back(own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));
   findings.push_back(own_piece("recorder", runtime_library_folder() / "libkernelift_record.so", "build the target kernelift_record"));
+  Finding cuda_recorder = own_piece("CUDA recorder", runtime_library_folder() / "libkernelift_record_cuda.so",
+                                    "install the CUDA toolkit 13 and build Kernelift again, or use the released archive");
+  if (cuda_recorder.health == Health::Missing) cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is whole.
+  cuda_recorder.required = false;
+  findings.push_back(cuda_recorder);
   findings.push_back(own_piece("templates", template_folder(), "reinstall Kernelift"));
   findings.push_back(program("tools", "git", "git", "patches are kept as saved originals, not as branches", "apt-get install git"));
   findings.push_back(program("tools", "cmake", "cmake", "CMake applications cannot be built here", "apt-get install cmake"));
   findings.push_back(program("tools", "make", "Make", "Makefile applications cannot be built here", "apt-get install make"));
+  findings.push_back(curl_finding());
   findings.push_back(disk_finding());
   return findings;
 }

@@ -19,4 +19,7 @@ struct Finding {
 
 std::vector<Finding> survey_machine();
 
+/// The NVIDIA part of it: areas "toolkits" (CUPTI, nvJitLink) and "devices" (each GPU, its counters).
+std::vector<Finding> survey_nvidia();
+
 }  // namespace kernelift::cli

@@ -1,4 +1,6 @@
 // kernelift doctor: what this machine can do, and the command that fixes what it can't.
+#include <algorithm>
+
 #include "cli/machine.h"
 #include "cli/verbs.h"
 
@@ -8,6 +10,14 @@ namespace {
 const char* mark(const Finding& finding) {
   if (finding.health == Health::Good) return "ok     ";
   return finding.health == Health::Limited ? "limited" : "MISSING";
+}
+
+/// Does all that the loop on a GPU asks for look good?
+bool gpus(const std::vector<Finding>& findings) {
+  auto good = [&](std::string_view name) {
+    return std::any_of(findings.begin(), findings.end(), [&](auto& one) { return one.name.starts_with(name) && one.health == Health::Good; });
+  };
+  return good("cuda:") && good("nvcc") && good("CUPTI") && good("CUDA recorder");
 }
 
 Result<Exit> doctor(const Context& context) {
@@ -25,7 +35,9 @@ Result<Exit> doctor(const Context& context) {
     text += head + finding.detail + "\n";
     if (!finding.fix.empty()) text += "             " + std::string(18, ' ') + "fix: " + finding.fix + "\n";
   }
-  text += usable ? "\nThis machine can run the whole loop on the CPU device." : "\nFix what is MISSING first.";
+  text += !usable ? "\nFix what is MISSING first."
+          : gpus(findings) ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
+                           : "\nThis machine can run the whole loop on the CPU device.";
   if (context.json) context.emit({{"usable", usable}, {"findings", list}});
   else context.say(text);
   return usable ? Exit::Done : Exit::Environment;
