@@ -42,15 +42,11 @@ function(kernelift_define_bundle)
   set_target_properties(kernelift PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/kernelift/runtime")
   set_target_properties(kernelift_cudart PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   set(archive ${CMAKE_BINARY_DIR}/kernelift-${PROJECT_VERSION}-linux-x86_64.tar.xz)
-  set(pieces kernelift kernelift_cudart kernelift_record)
-  foreach(optional IN ITEMS kernelift_record_cuda)
-    if(TARGET ${optional})
-      list(APPEND pieces ${optional})
-    endif()
-  endforeach()
+  get_property(tests GLOBAL PROPERTY KERNELIFT_GPU_TESTS)
+  list(TRANSFORM tests PREPEND "--gpu-test;" OUTPUT_VARIABLE options)
   add_custom_target(bundle
-    COMMAND ${CMAKE_SOURCE_DIR}/scripts/bundle --limit-mib ${KERNELIFT_BUNDLE_LIMIT_MIB} ${CMAKE_BINARY_DIR} ${archive}
-    DEPENDS ${pieces} USES_TERMINAL VERBATIM
+    COMMAND ${CMAKE_SOURCE_DIR}/scripts/bundle --limit-mib ${KERNELIFT_BUNDLE_LIMIT_MIB} ${options} ${CMAKE_BINARY_DIR} ${archive}
+    DEPENDS kernelift ${tests} USES_TERMINAL VERBATIM
     COMMENT "Packing ${archive}")
 endfunction()
 cmake_language(DEFER CALL kernelift_define_bundle)

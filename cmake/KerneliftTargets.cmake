@@ -30,6 +30,9 @@ function(kernelift_test name)
     string(REGEX REPLACE "^:" "-" apart "${apart}")
     set(apart TEST_FILTER "${apart}")
   endif()
+  if("gpu" IN_LIST A_LABELS)
+    set_property(GLOBAL APPEND PROPERTY KERNELIFT_GPU_TESTS ${name})  # These travel in the bundle.
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST ${apart} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
 endfunction()
 
