@@ -53,7 +53,7 @@ inline void report_changes(const ChangedSet& set) {
 }
 
 /// The recorded duration against the one in the cache mode that was chosen when it was recorded: never the nearer one.
-inline void report_duration(const Instance& instance, const Duration& cold, const Duration& warm) {
+inline void report_duration(const Program& program, const Instance& instance, const Duration& cold, const Duration& warm) {
   constexpr double kGate = 0.15, kShortest = 10, kShortGate = 1.5;
   std::printf("  time  cold %.3f us (%.3f .. %.3f), warm %.3f us (%.3f .. %.3f), medians and quartiles of %d and %d samples",
               cold.median, cold.low, cold.high, warm.median, warm.low, warm.high, cold.samples, warm.samples);
@@ -61,6 +61,10 @@ inline void report_duration(const Instance& instance, const Duration& cold, cons
   std::printf("\n");
   if (instance.microseconds <= 0) {
     std::printf("            duration: none was recorded\n");
+    return;
+  }
+  if (!is_device(program.captured_on)) {
+    std::printf("            duration: recorded on %s, so not compared\n", program.captured_on);
     return;
   }
   bool is_cold = std::strcmp(instance.cache_mode, "cold") == 0;
@@ -133,7 +137,7 @@ inline int run_all(const Program& program, int argc, char** argv) {
     if (!options.timing) continue;
     Stopwatch stopwatch(replay);
     Duration cold = stopwatch.time(true), warm = stopwatch.time(false);
-    report_duration(instance, cold, warm);
+    report_duration(program, instance, cold, warm);
   }
   if (!any) {
     std::fprintf(stderr, "no instance is called '%s'; see --list\n", options.only.c_str());

@@ -4,6 +4,16 @@
 
 namespace kl_replay {
 
+/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken here.
+inline bool is_device(const char* device) {
+#ifdef KERNELIFT_CPU_DEVICE
+  return std::strcmp(device, "cpu") == 0;
+#else
+  cudaDeviceProp properties;
+  return cudaGetDeviceProperties(&properties, 0) == cudaSuccess && std::strstr(device, properties.name) != nullptr;
+#endif
+}
+
 #ifdef KERNELIFT_CPU_DEVICE
 inline void set_limits(const Program&) {}
 inline std::string prepare_kernel(const void* kernel, const Instance& i, std::vector<std::string>&) {

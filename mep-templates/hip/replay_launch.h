@@ -3,6 +3,16 @@
 
 namespace kl_replay {
 
+/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken here.
+inline bool is_device(const char* device) {
+#ifdef KERNELIFT_CPU_DEVICE
+  return std::strcmp(device, "cpu") == 0;
+#else
+  hipDeviceProp_t properties;
+  return hipGetDeviceProperties(&properties, 0) == hipSuccess && std::strstr(device, properties.name) != nullptr;
+#endif
+}
+
 inline void set_limits(const Program& program) {
 #ifndef KERNELIFT_CPU_DEVICE
   u64 stack = 0, heap = 0;
