@@ -52,7 +52,12 @@ Database::~Database() { sqlite3_close(handle_); }
 Error Database::failure(const std::string& what) const {
   int code = handle_ ? sqlite3_errcode(handle_) : SQLITE_NOMEM;
   std::string advice;
-  if (code == SQLITE_FULL) advice = "; free some space and continue with --resume, what was stored is safe";
+  // The shared memory beside a WAL cannot grow on a full disk: SQLite calls that an I/O error.
+  std::error_code ignored;
+  constexpr uintmax_t kNoRoom = 64 << 10;
+  if (code == SQLITE_IOERR && std::filesystem::space(file_.parent_path().empty() ? "." : file_.parent_path(), ignored).available < kNoRoom)
+    code = SQLITE_FULL;
+  if (code == SQLITE_FULL) advice = "; the disk is full: free some space and continue with --resume, what was stored is safe";
   if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN) advice = "; check that the folder can be written to";
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) advice = "; the file is damaged, nothing in it was changed";
   return environment_error(file_.string() + ": " + what + " (" + (handle_ ? sqlite3_errmsg(handle_) : "out of memory") + ")" + advice);
