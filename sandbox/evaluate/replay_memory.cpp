@@ -73,6 +73,11 @@ struct ReplayMemory::Images {
 };
 
 Result<std::unique_ptr<ReplayMemory>> ReplayMemory::map(const Mep& mep, const std::filesystem::path& folder) {
+  for (auto& instance : mep.instances)
+    if (!instance.symbols.empty())
+      return refused("instance " + instance.id + " holds the address of module variable " + instance.symbols.front().key +
+                     ", which lies elsewhere in every image; the CPU device cannot put its own there: replay and tune it on the "
+                     "GPU (--device cuda)");
   std::unique_ptr<ReplayMemory> memory(new ReplayMemory);
   KERNELIFT_TRY(memory->map_live(mep));
   KERNELIFT_TRY(memory->map_images(mep, folder));
