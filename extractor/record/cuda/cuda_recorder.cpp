@@ -45,6 +45,22 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   return kNone;
 }
 
+/// Adds the time it lives to a sum that others read.
+class Spent {
+ public:
+  Spent(std::mutex& turn, double& sum) : turn_(turn), sum_(sum) {}
+  ~Spent() {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    std::lock_guard lock(turn_);
+    sum_ += seconds;
+  }
+
+ private:
+  std::mutex& turn_;
+  double& sum_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
 size_t spare_threads() {
   size_t cores = std::thread::hardware_concurrency();
   return std::clamp<size_t>(cores > 2 ? cores - 2 : 1, 1, kMostThreads);
@@ -228,7 +244,7 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
                                const CudaLaunch& launch, std::vector<std::byte> arguments, const LaunchTraits& traits,
                                uint64_t index) {
   OwnCall ours;
-  OwnTime timer(own_seconds_);
+  Spent timer(turn_, own_seconds_);
   NoFileSizeSignal guard;
   std::string what = "launch " + std::to_string(index) + " of " + kernel.key;
   auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -291,7 +307,7 @@ void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
 
 void CudaRecorder::take_after(bool launched) {
   OwnCall ours;
-  OwnTime timer(own_seconds_);
+  Spent timer(turn_, own_seconds_);
   NoFileSizeSignal guard;
   CapturedInstance& instance = pending_->instance;
   std::string what = "launch " + std::to_string(instance.launch_index) + " of " + instance.kernel;

@@ -57,6 +57,7 @@ bool KernelPattern::wants(const std::string& key, const std::string& mangled) co
 
 CudaKernel* KernelTable::find(CUfunction handle, const char* symbol, bool busy) {
   struct Entry {
+    const KernelTable* table = nullptr;
     CUfunction handle = nullptr;
     uint64_t generation = 0;
     CudaKernel* kernel = nullptr;
@@ -65,10 +66,10 @@ CudaKernel* KernelTable::find(CUfunction handle, const char* symbol, bool busy) 
   static thread_local Entry entries[kEntries];
   Entry& entry = entries[(reinterpret_cast<uintptr_t>(handle) / kHandleAlignment) % kEntries];
   uint64_t generation = modules_.generation();
-  if (entry.handle == handle && entry.generation == generation) [[likely]]
+  if (entry.handle == handle && entry.generation == generation && entry.table == this) [[likely]]
     return entry.kernel;
   CudaKernel* kernel = look_up(handle, symbol, busy);
-  if (kernel) entry = {handle, modules_.generation(), kernel};
+  if (kernel) entry = {this, handle, modules_.generation(), kernel};
   return kernel;
 }
 

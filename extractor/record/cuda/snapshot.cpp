@@ -131,10 +131,10 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
       taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +
-                            "): the driver no longer knows it");
+                            ") is left out: the driver no longer knows it");
     else if (memory.elsewhere.contains(region.address))
-      taken.notes.push_back("where memory at " + hex(region.address) + " (" + region.reached_from +
-                            ") lies: on another GPU; its content is captured");
+      taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +
+                            ") lies on another GPU; its content is captured, its place is not");
     return memory.gone.contains(region.address);
   });
   {
@@ -167,8 +167,8 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     }
     instance.code = stored;
   }
-  for (auto& name : code.unplaced) taken.notes.push_back("variable " + name + " of its module: the driver does not find it by name");
-  if (!code.image) taken.notes.push_back("its module's variables: CUPTI did not show the module's image");
+  for (auto& name : code.unplaced) taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it by name");
+  if (!code.image) taken.notes.push_back("its module's variables are left out: CUPTI did not show the module's image");
   return taken;
 }
 

@@ -90,7 +90,7 @@ class GpuRecorder : public ::testing::Test {
   RecordOutcome record(std::vector<std::string> words, bool same_output = true) {
     Ran bare = alone(words);
     fs::path out = scratch_.path() / "out";
-    request.command = {"/bin/sh", "-c", "exec \"$@\" >\"$0\" 2>/dev/null", out.string()};
+    request.command = {"/bin/sh", "-c", "exec timeout 60 \"$@\" >\"$0\" 2>/dev/null", out.string()};
     for (auto& word : command(std::move(words))) request.command.push_back(word);
     auto outcome = record_application(request);
     EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
@@ -255,7 +255,7 @@ TEST_F(GpuRecorder, LeavesThreadsStreamsAndGraphCapturesAlone) {
 TEST_F(GpuRecorder, GivesUpOnAnImageThatTheApplicationWouldWaitForEver) {
   auto outcome = record({"trouble", "host-flag"});
   EXPECT_THAT(omissions(outcome), HasSubstr("not idle within 2 s"));
-  EXPECT_EQ(profile(outcome, "count")->count, 6u);
+  EXPECT_EQ(profile(outcome, "count")->count, 7u);
 }
 
 TEST_F(GpuRecorder, KeepsWhatWasFinishedHoweverTheProcessEnds) {

@@ -1,0 +1,315 @@
+// The CUDA recorder whole, without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers its calls, a
+// driver that is a table of functions. What only a real driver shows is in gpu_recorder_test.cpp.
+#include "extractor/record/cuda/cuda_recorder.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/model/kernel_key.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr const char* kName = "_Z3addPii";
+std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
+std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
+std::atomic<bool> capture_open{false}, stuck{false};
+
+CUresult not_in_a_capture() {
+  if (!capture_open) return CUDA_SUCCESS;
+  ++forbidden_calls;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUresult attributes(unsigned count, CUpointer_attribute* wanted, void** into, CUdeviceptr address) {
+  auto found = device_memory.upper_bound(address);
+  bool known = found != device_memory.begin() && (--found, address < found->first + found->second);
+  for (unsigned i = 0; known && i < count; ++i) switch (wanted[i]) {
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<unsigned*>(into[i]) = CU_MEMORYTYPE_DEVICE; break;
+      case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<CUdeviceptr*>(into[i]) = found->first; break;
+      case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *static_cast<size_t*>(into[i]) = found->second; break;
+      default: break;
+    }
+  return CUDA_SUCCESS;
+}
+
+template <auto Answer = CUDA_SUCCESS, class... Parameters>
+void yes(CUresult (*&function)(Parameters...)) {
+  function = [](Parameters...) -> CUresult { return Answer; };
+}
+
+CudaDriver fake_driver() {
+  CudaDriver driver;
+  yes(driver.cuInit), yes(driver.cuCtxSetCurrent), yes(driver.cuEventCreate), yes(driver.cuEventRecord);
+  yes(driver.cuEventSynchronize), yes(driver.cuStreamCreate), yes(driver.cuCtxGetLimit), yes(driver.cuCtxGetCacheConfig);
+  yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute), yes(driver.cuDriverGetVersion);
+  yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
+  driver.cuDeviceGetName = [](char* into, int size, CUdevice) { return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS; };
+  driver.cuGetErrorName = [](CUresult, const char** text) { return *text = "FAKE_ERROR", CUDA_SUCCESS; };
+  driver.cuGetErrorString = driver.cuGetErrorName;
+  driver.cuStreamQuery = [](CUstream) { return stuck ? CUDA_ERROR_NOT_READY : not_in_a_capture(); };
+  driver.cuCtxSynchronize = [] { return not_in_a_capture(); };
+  driver.cuMemAllocHost = [](void** into, size_t bytes) { return *into = std::malloc(bytes), CUDA_SUCCESS; };
+  driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream) {
+    if (not_in_a_capture() != CUDA_SUCCESS) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), CUDA_SUCCESS;
+  };
+  driver.cuPointerGetAttributes = attributes;
+  driver.cuKernelGetParamInfo = [](CUkernel, size_t, size_t*, size_t*) { return CUDA_ERROR_INVALID_HANDLE; };
+  driver.cuFuncGetParamInfo = [](CUfunction, size_t index, size_t* offset, size_t* size) {
+    *offset = index * 8, *size = index ? 4 : 8;
+    return index < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  };
+  return driver;
+}
+
+class CudaRecorderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    device_memory.clear();
+    forbidden_calls = 0, capture_open = false, stuck = false;
+    // Each test has a CUPTI of its own: the recorders are never taken down.
+    fs::path mine = scratch_.path() / "libcupti_fake.so";
+    fs::copy_file(FAKE_CUPTI, mine);
+    library_ = dlopen(mine.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_TRUE(library_) << dlerror();
+    deliver_ = reinterpret_cast<decltype(deliver_)>(dlsym(library_, "fake_deliver"));
+    ran_ = reinterpret_cast<decltype(ran_)>(dlsym(library_, "fake_kernel_ran"));
+    cupti_ = mine.string();
+    config_.folder = scratch_.path().string();
+  }
+  CudaRecorder& start() {
+    static CudaDriver driver = fake_driver();
+    auto* recorder = new CudaRecorder(config_, driver);
+    auto started = recorder->start(cupti_);
+    EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);
+    return *recorder;
+  }
+  /// One call of the driver: `work` runs between its begin and its end.
+  template <class Parameters>
+  void call(CUpti_CallbackId cbid, const Parameters& parameters, const std::function<void()>& work = [] {},
+            CUresult result = CUDA_SUCCESS) {
+    uint64_t word = 0xdeadbeef;
+    CUpti_CallbackData data{};
+    data.functionParams = &parameters, data.functionReturnValue = &result, data.correlationData = &word;
+    data.correlationId = ++correlation_, data.symbolName = kName, data.context = context_;
+    data.callbackSite = CUPTI_API_ENTER;
+    deliver_(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
+    if (result == CUDA_SUCCESS) work();
+    data.callbackSite = CUPTI_API_EXIT;
+    deliver_(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
+  }
+  std::vector<int>& allocate(size_t count) {
+    auto& memory = *new std::vector<int>(count);
+    auto address = reinterpret_cast<CUdeviceptr>(memory.data());
+    device_memory[address] = count * sizeof(int);
+    call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, cuMemAlloc_v2_params{&address, count * sizeof(int)});
+    return memory;
+  }
+  void launch(std::vector<int>& memory, int add, CUresult result = CUDA_SUCCESS, double microseconds = 10) {
+    int* address = memory.data();
+    void* arguments[] = {&address, &add};
+    cuLaunchKernel_params parameters{reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+    call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] {
+      if (capture_open) return;  // It is a node now, and no execution.
+      for (int& value : memory) value += add;
+      CUpti_ActivityKernel10 record{};
+      record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
+      record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
+      record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
+      ran_(&record);
+    }, result);
+  }
+  Result<Capture> capture(pid_t process = getpid()) { return Capture::open(scratch_.path() / ("process-" + std::to_string(process))); }
+
+  std::string omissions(const Capture& capture) {
+    std::string text;
+    for (auto& one : capture.info().omissions) text += one.what + ": " + one.why + "\n";
+    return text;
+  }
+
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-cuda-recorder-test"));
+  RecordConfig config_;
+  void* library_ = nullptr;
+  void (*deliver_)(CUpti_CallbackDomain, CUpti_CallbackId, const void*) = nullptr;
+  void (*ran_)(const CUpti_ActivityKernel10*) = nullptr;
+  std::string cupti_;
+  uint32_t correlation_ = 0;
+  CUcontext context_ = reinterpret_cast<CUcontext>(8);
+};
+
+TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches) {
+  auto& recorder = start();
+  auto& memory = allocate(100'000);
+  for (int i = 0; i < 100; ++i) launch(memory, 1, CUDA_SUCCESS, i < 2 ? 500 : 10);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_TRUE(found->info().complete);
+  EXPECT_THAT(found->info().device, HasSubstr("cuda:Fake:sm_0"));
+  ASSERT_EQ(found->info().profile.size(), 1u);
+  EXPECT_EQ(found->info().profile[0].count, 100u);
+  EXPECT_EQ(found->info().profile[0].key, canonical_key(kName));
+  ASSERT_EQ(found->instances().size(), 4u);
+  for (auto& instance : found->instances()) {
+    ASSERT_EQ(instance.regions.size(), 1u);
+    int before, after;
+    std::memcpy(&before, found->load(instance.regions[0].before)->data() + 44, 4);
+    std::memcpy(&after, found->load(instance.regions[0].after)->data() + 44, 4);
+    EXPECT_EQ(before, int(instance.launch_index));
+    EXPECT_EQ(after, before + 1);
+    EXPECT_NEAR(instance.microseconds, 10, 1e-6) << "captured launches do not count";
+  }
+}
+
+TEST_F(CudaRecorderTest, AsksTheDriverNothingWhileAStreamCaptures) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  cuStreamBeginCapture_v2_params begin{reinterpret_cast<CUstream>(64), CU_STREAM_CAPTURE_MODE_GLOBAL};
+  call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, begin, [] { capture_open = true; });
+  for (int i = 0; i < 30; ++i) launch(memory, 1);
+  CUgraph graph = nullptr;
+  cuStreamEndCapture_params end{reinterpret_cast<CUstream>(64), &graph};
+  call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, end, [] { capture_open = false; });
+  EXPECT_EQ(forbidden_calls, 0);
+  launch(memory, 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->instances().size(), 2u) << "one before, one after";
+  EXPECT_EQ(found->info().profile.at(0).count, 2u);
+}
+
+TEST_F(CudaRecorderTest, GivesUpOnADeviceThatDoesNotComeToRestAndStopsTryingInTheEnd) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  stuck = true;
+  auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2; ++i) launch(memory, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(6));
+  EXPECT_EQ(memory[0], 2) << "the launches went on";
+  stuck = false;
+  for (int i = 2; i < 20; ++i) launch(memory, 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(omissions(*found), HasSubstr("launch 0 of add(int*,int): the device was not idle within 2 s"));
+  EXPECT_THAT(omissions(*found), HasSubstr("launch 1 of"));
+  ASSERT_EQ(found->instances().size(), 2u);
+  EXPECT_EQ(found->instances()[0].launch_index, 2u) << "the first it could have";
+}
+
+TEST_F(CudaRecorderTest, DropsAFailedLaunchAndMemoryTheDriverNoLongerKnows) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1, CUDA_ERROR_INVALID_VALUE);
+  launch(memory, 1);
+  device_memory.clear();
+  for (int i = 0; i < 10; ++i) launch(memory, 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->instances().size(), 2u);
+  EXPECT_EQ(found->instances()[0].launch_index, 1u);
+  EXPECT_EQ(found->instances()[1].regions.size(), 0u);
+  EXPECT_THAT(omissions(*found), HasSubstr("the driver no longer knows it"));
+}
+
+TEST_F(CudaRecorderTest, HoldsUpOtherThreadsWhileAnImageIsTaken) {
+  config_.instances = 8;
+  auto& recorder = start();
+  auto& memory = allocate(200'000);
+  std::atomic<uint32_t> ids{1000};
+  auto work = [&] {
+    for (int i = 0; i < 40; ++i) {
+      int one = 1;
+      int* address = memory.data();
+      void* arguments[] = {&address, &one};
+      cuLaunchKernel_params parameters{reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+      uint64_t word = 0;
+      CUresult result = CUDA_SUCCESS;
+      CUpti_CallbackData data{};
+      data.functionParams = &parameters, data.functionReturnValue = &result, data.correlationData = &word;
+      data.correlationId = ++ids, data.symbolName = kName, data.context = context_;
+      data.callbackSite = CUPTI_API_ENTER;
+      deliver_(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+      __atomic_fetch_add(&memory[0], 1, __ATOMIC_SEQ_CST);
+      data.callbackSite = CUPTI_API_EXIT;
+      deliver_(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back(work);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(memory[0], 160);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  ASSERT_FALSE(found->instances().empty());
+  for (auto& instance : found->instances()) {
+    int before, after;
+    std::memcpy(&before, found->load(instance.regions.at(0).before)->data(), 4);
+    std::memcpy(&after, found->load(instance.regions.at(0).after)->data(), 4);
+    EXPECT_EQ(after, before + 1);
+  }
+}
+
+TEST_F(CudaRecorderTest, LeavesTheParentsFilesAloneInAForkedChild) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  pid_t child = fork();
+  if (child == 0) {
+    recorder.forked();
+    for (int i = 0; i < 20; ++i) launch(memory, 1);
+    recorder.finish();
+    _exit(fs::exists(scratch_.path() / ("process-" + std::to_string(getpid()))) ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  launch(memory, 1);
+  recorder.finish();
+  EXPECT_EQ(capture()->info().profile.at(0).count, 2u);
+}
+
+TEST_F(CudaRecorderTest, IsSilentAfterItHasLetGo) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  recorder.let_go("the application profiles itself");
+  launch(memory, 1);
+  CUpti_SubscriberHandle handle;
+  auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
+  EXPECT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->info().profile.at(0).count, 1u);
+  EXPECT_THAT(omissions(*found), HasSubstr("profiles itself"));
+}
+
+TEST_F(CudaRecorderTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {
+  auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
+  CUpti_SubscriberHandle handle;
+  ASSERT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
+  static CudaDriver driver = fake_driver();
+  auto& recorder = *new CudaRecorder(config_, driver);
+  auto started = recorder.start(cupti_);
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().exit, Exit::Refused);
+  recorder.refuse(started.error().message);
+  EXPECT_THAT(capture()->info().omissions.at(0).why, HasSubstr("uses CUPTI already"));
+}
+
+}  // namespace
+}  // namespace kernelift
