@@ -16,7 +16,7 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Of the time budget: what confirming every finalist may take, and what confirming the leaders may.
+/// Of the time there is once the original is measured: what confirming all finalists may take, and what the leaders may.
 constexpr double kSmallReserve = 0.1, kMostReserve = 0.4;
 constexpr double kStoreSeconds = 0.2;                     ///< For what comes after the last confirmation.
 constexpr double kLatestWeight = 0.3;                     ///< Of the last answer in the expected wait for one.
@@ -94,6 +94,7 @@ class Tuning {
   std::set<Hash> flying_keys_;
   Clock::time_point begin_;
   double spent_before_;
+  double sitting_ = 0;                    ///< Seconds that this sitting has for searching and confirming.
   double reserve_ = 0;                    ///< confirming_seconds(), as of the last answer.
   double answer_seconds_ = 0;             ///< From submission to answer, the latest ones counting most.
   bool repeated_ = false;                 ///< This round a proposer offered something that is known already.
@@ -231,11 +232,11 @@ double Tuning::confirming_seconds() const {
   std::vector<const RunTrial*> waiting = finalists();
   auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
   // Nobody has won yet: whoever does at the last moment gets a short confirmation.
-  if (leading == 0) return std::min(kWorthTrying * cost.each, kMostReserve * options_.seconds);
+  double most_ever = kMostReserve * sitting_;
+  if (leading == 0) return std::min(kWorthTrying * cost.each, most_ever);
   double least = cost.once + cost.each * static_cast<double>(leading);
-  double most = cost.once + cost.each * static_cast<double>(waiting.size());
-  return std::clamp(std::min(most, kSmallReserve * options_.seconds), std::min(least, kMostReserve * options_.seconds),
-                    kMostReserve * options_.seconds);
+  double all = cost.once + cost.each * static_cast<double>(waiting.size());
+  return std::min(most_ever, std::max(least, std::min(all, kSmallReserve * sitting_)));
 }
 
 Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
@@ -315,6 +316,7 @@ TuneReport Tuning::report() const {
 Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(recall());
   KERNELIFT_TRY(measure_original(original));
+  sitting_ = std::max(0.0, left());
   reserve_ = confirming_seconds();
   report_progress(false);
   int barren = 0;

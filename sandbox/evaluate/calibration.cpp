@@ -111,6 +111,10 @@ void Runner::group_instances() {
   std::sort(screened_.begin(), screened_.end(), [](auto& a, auto& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance;
   });
+  for (size_t i = 0; i < mep_.instances.size(); ++i)
+    report_.instances[i].timed = mep_.instances[i].held_out || std::any_of(screened_.begin(), screened_.end(), [&](auto& timed) {
+      return timed.instance == i;
+    });
 }
 
 std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {

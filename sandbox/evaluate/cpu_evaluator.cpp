@@ -259,11 +259,12 @@ Verdict CpuEvaluator::measure(const Job& job) {
 }
 
 double CpuEvaluator::confirmation_seconds() const {
-  // Twice, as it is looked at twice: samples of both sides on every instance, and a verification before and after.
+  // Twice, as it is looked at twice: samples of both sides, and a verification before and after.
   constexpr double kSampledSeconds = 0.5, kFewestPairs = 6, kChecks = 2, kPerturbed = 8;
   double seconds = 0, longest = 0;
   for (auto& instance : report_.instances) {
-    seconds += 2 * (std::max(kSampledSeconds, 2 * kFewestPairs * instance.seconds) + kChecks * instance.seconds);
+    seconds += 2 * kChecks * instance.seconds;
+    if (instance.timed) seconds += 2 * std::max(kSampledSeconds, 2 * kFewestPairs * instance.seconds);
     longest = std::max(longest, instance.seconds);
   }
   return kAroundSamples * (seconds + kPerturbed * longest);

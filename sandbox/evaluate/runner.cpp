@@ -214,9 +214,9 @@ bool Runner::race(Trial& trial, size_t instance, Race& race, std::optional<Deadl
 }
 
 std::vector<Runner::Timed> Runner::timed() const {
-  if (!inquiry_.confirm) return screened_;
-  std::vector<Timed> all;
-  for (size_t i = 0; i < mep_.instances.size(); ++i) all.push_back({i, mep_.instances[i].weight});
+  std::vector<Timed> all = screened_;
+  for (size_t i = 0; inquiry_.confirm && i < mep_.instances.size(); ++i)
+    if (mep_.instances[i].held_out) all.push_back({i, mep_.instances[i].weight});
   return all;
 }
 
@@ -368,6 +368,7 @@ Json to_json(const BaselineReport& report) {
     instances.push_back({{"id", instance.id},
                          {"held_out", instance.held_out},
                          {"pass", instance.pass},
+                         {"timed", instance.timed},
                          {"weight", instance.weight},
                          {"recorded_seconds", instance.recorded_seconds},
                          {"seconds", instance.seconds},
@@ -385,6 +386,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
     for (auto& entry : from.at("instances")) {
       InstanceReport instance;
       instance.id = entry.at("id"), instance.held_out = entry.at("held_out"), instance.pass = entry.at("pass");
+      instance.timed = entry.value("timed", true);
       instance.weight = entry.at("weight"), instance.recorded_seconds = entry.at("recorded_seconds");
       instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
       instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");

@@ -27,6 +27,7 @@ struct BufferReport {
 struct InstanceReport {
   std::string id;
   bool held_out = false, pass = true;
+  bool timed = true;                 ///< When candidates are; false: another instance that behaves alike stands for it.
   double weight = 1;
   double recorded_seconds = 0;       ///< In the application; 0 if unknown.
   double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
@@ -54,7 +55,7 @@ struct RunnerSettings {
 
 /// What one evaluation is for, and when it has to be over.
 struct Inquiry {
-  bool confirm = false;             ///< A finalist: every instance is timed, to the end, and perturbed inputs are tried.
+  bool confirm = false;             ///< A finalist: timed to the end, held-out instances too; perturbed inputs are tried.
   double rival = 1;                 ///< Speedup of the best so far: who stays clearly below is soon given up.
   std::optional<Deadline> deadline; ///< A confirmation takes fewer samples to keep it.
   uint64_t era = 0;
