@@ -63,6 +63,7 @@ struct DeviceLaunch {
   uint64_t kernel = 0;
   Geometry geometry;
   Dim3 cluster{0, 0, 0};             ///< 0: none.
+  int cluster_policy = 0;            ///< How clusters are scheduled, as the driver numbers it; 0: its default.
   int carveout = -1;                 ///< Percent of the L1 wanted as shared memory; -1: the driver's choice.
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
 };

@@ -62,6 +62,8 @@ class CudaDevice : public Device {
       KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, options.stack_bytes), "cannot set the stack limit"));
     if (options.heap_bytes > 0)
       KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, options.heap_bytes), "cannot set the heap limit"));
+    // A preference, which newer GPUs ignore.
+    if (options.cache_config != 0 && driver_.cuCtxSetCacheConfig) driver_.cuCtxSetCacheConfig(static_cast<CUfunc_cache>(options.cache_config));
     // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
     driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
@@ -268,7 +270,7 @@ class CudaDevice : public Device {
     }
     if (wanted.carveout >= 0)
       driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout);
-    CUlaunchAttribute attributes[2];
+    CUlaunchAttribute attributes[3];
     CUlaunchConfig config{};
     config.gridDimX = geometry.grid.x, config.gridDimY = geometry.grid.y, config.gridDimZ = geometry.grid.z;
     config.blockDimX = geometry.block.x, config.blockDimY = geometry.block.y, config.blockDimZ = geometry.block.z;
@@ -282,6 +284,10 @@ class CudaDevice : public Device {
         driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
       attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
       attributes[config.numAttrs++].value.clusterDim = {wanted.cluster.x, wanted.cluster.y, wanted.cluster.z};
+      if (wanted.cluster_policy != 0) {
+        attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+        attributes[config.numAttrs++].value.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(wanted.cluster_policy);
+      }
     }
     size_t size = wanted.arguments.size();
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(wanted.arguments.data()),

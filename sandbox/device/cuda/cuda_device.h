@@ -11,6 +11,7 @@ namespace kernelift {
 struct CudaDeviceOptions {
   int ordinal = 0;
   uint64_t stack_bytes = 0, heap_bytes = 0;  ///< Of a thread; of malloc in kernels. 0: the driver's own.
+  int cache_config = 0;                      ///< CUfunc_cache; 0: no preference.
 };
 
 /// An Error names what is missing: the driver, the device, or (built without NVIDIA's headers) the CUDA device itself.

@@ -24,8 +24,9 @@ static inline f32 log_of_f(f32 x) {
 }
 static inline f64 log_of_d(f64 x) { return __builtin_elementwise_log(x); }
 
-/// e^(r + low) * 2^n for |r| <= ln(2) / 2 (and a little) and a tiny low, in two steps so that subnormal results come out.
-static inline f64 scaled_exponential(f64 r, f64 low, i64 n) {
+/// e^(r + low) * 2^n for |r| <= ln(2) / 2 (and a little) and a tiny low. A result that may be subnormal (deep) or overflow
+/// (high) is scaled in two steps: processors are slow where a product is subnormal, and only true subnormals go through one.
+static inline f64 scaled_exponential(f64 r, f64 low, i64 n, _Bool deep, _Bool high) {
   f64 p = 1.0 / 6227020800;
   p = __builtin_elementwise_fma(p, r, 1.0 / 479001600);
   p = __builtin_elementwise_fma(p, r, 1.0 / 39916800);
@@ -41,28 +42,37 @@ static inline f64 scaled_exponential(f64 r, f64 low, i64 n) {
   p = __builtin_elementwise_fma(p, r, 1.0);
   p = __builtin_elementwise_fma(p, r, 1.0);
   p = __builtin_elementwise_fma(p, low, p);
-  const u64 half = (u64)(n + 4096) >> 1;  // n / 2, rounded down, plus 2048
-  return p * double_of_bits((half - 2048 + 1023) << 52) * double_of_bits(((u64)n - half + 2048 + 1023) << 52);
+  const i64 moved = deep ? 53 : high ? -1 : 0;
+  const f64 last = deep ? 0x1p-53 : high ? 2 : 1;
+  return p * double_of_bits((u64)(n + moved + 1023) << 52) * last;
 }
 #define KL_ROUNDER 0x1.8p52  // Added to a small number, leaves its nearest integer in the low bits.
-// Arguments are held within where results are finite and not zero, and a little more; the scaling then overflows or vanishes
-// as it should.
+// Arguments whose result is 0 are taken for 0 until the end, those that overflow for the next after the last that does not.
 static inline f64 exp_of_d(f64 x) {
-  const f64 inside = x < -760 ? -760 : x > 720 ? 720 : x;
+  const _Bool gone = x < -745.2;
+  const f64 inside = gone ? 0 : x > 710 ? 710 : x;
   const f64 t = __builtin_elementwise_fma(inside, 0x1.71547652b82fep+0, KL_ROUNDER), j = t - KL_ROUNDER;
   const f64 high = __builtin_elementwise_fma(j, -0x1.62e42fefa39efp-1, inside);
   const f64 r = __builtin_elementwise_fma(j, -0x1.abc9e3b39803fp-56, high);
   const f64 low = __builtin_elementwise_fma(j, -0x1.abc9e3b39803fp-56, high - r);
-  return scaled_exponential(r, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)));
+  const f64 y = scaled_exponential(r, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -707, inside > 708);
+  return gone ? 0 : y;
 }
 static inline f64 exp10_of_d(f64 x) {
-  const f64 inside = x < -330 ? -330 : x > 310 ? 310 : x;
+  const _Bool gone = x < -323.7;
+  const f64 inside = gone ? 0 : x > 308.5 ? 308.5 : x;
   const f64 t = __builtin_elementwise_fma(inside, 0x1.a934f0979a371p+1, KL_ROUNDER), j = t - KL_ROUNDER;
   f64 r = __builtin_elementwise_fma(j, -0x1.34413509f79ffp-2, inside);
   r = __builtin_elementwise_fma(j, 0x1.9dc1da994fd21p-59, r);
   const f64 high = r * 0x1.26bb1bbb55516p+1;
   const f64 low = __builtin_elementwise_fma(r, 0x1.26bb1bbb55516p+1, -high) - r * 0x1.f48ad494ea3e9p-53;
-  return scaled_exponential(high, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)));
+  const f64 y = scaled_exponential(high, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -307, inside > 307);
+  return gone ? 0 : y;
 }
-static inline f32 exp_of_f(f32 x) { return __builtin_elementwise_exp(x); }
+/// glibc's vectors are good to 2 units, and slow where all is lost to underflow: those arguments are kept from them.
+static inline f32 exp_of_f(f32 x) {
+  const _Bool gone = x < -104;
+  const f32 y = __builtin_elementwise_exp(gone ? 0 : x);
+  return gone ? 0 : y;
+}
 static inline f32 exp10_of_f(f32 x) { return __builtin_elementwise_exp10(x); }

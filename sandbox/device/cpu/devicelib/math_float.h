@@ -24,9 +24,9 @@ f32 __nv_fast_cosf(f32 x) { return __builtin_elementwise_cos(x); }
 void __nv_fast_sincosf(f32 x, f32* s, f32* c) { __nv_sincosf(x, s, c); }
 f32 __nv_fast_tanf(f32 x) { return __builtin_elementwise_tan(x); }
 f32 __nv_fast_tanhf(f32 x) { return __builtin_elementwise_tanh(x); }
-f32 __nv_fast_expf(f32 x) { return __builtin_elementwise_exp(x); }
+f32 __nv_fast_expf(f32 x) { return exp_of_f(x); }
 f32 __nv_fast_exp10f(f32 x) { return __builtin_elementwise_exp10(x); }
-f32 __nv_fast_logf(f32 x) { return __builtin_elementwise_log(x); }
+f32 __nv_fast_logf(f32 x) { return log_of_f(x); }
 f32 __nv_fast_log2f(f32 x) { return __builtin_elementwise_log2(x); }
 f32 __nv_fast_log10f(f32 x) { return __builtin_elementwise_log10(x); }
 // As CUDA defines __powf: through the logarithm, so a negative base is NaN.
