@@ -1,6 +1,7 @@
 // The order: by what may be promised, the lower end of the interval. A figure from screening is the best of many looks
-// and shrinks when it is taken again, so it stands behind a confirmed one that is nearly as good. Example: #7 1.31x
-// (confirmed) and #9 1.36x (screened): #7 first; with #9 at 1.60x, #9 is confirmed and, if that holds, goes first.
+// and shrinks when it is taken again, so it is worth confirming only where nothing confirmed can be patched, or where it
+// is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9 at 1.60x, #9 is confirmed
+// and, if that holds, tried first.
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 namespace kernelift {
 namespace {
 
-constexpr double kScreeningOptimism = 1.1;  ///< A screened figure must be so much better to be confirmed before a confirmed one is tried.
-constexpr int kMostConfirmations = 8;       ///< Some seconds each.
+constexpr double kScreeningOptimism = 1.1;  ///< A screened figure must be so much better to challenge a confirmed one.
+constexpr int kMostConfirmations = 8;       ///< Some seconds each; while nothing confirmed can be patched …
+constexpr int kMostChallenges = 2;          ///< … and when something can.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
 
@@ -23,7 +25,7 @@ std::string label(const RunTrial& trial) {
   return "#" + std::to_string(trial.id) + " (" + trial.candidate.tier + ": " + trial.candidate.note + ", " + gain + ")";
 }
 
-double rank(const RunTrial& trial) { return trial.figures().speedup_low() / (trial.confirmed ? 1 : kScreeningOptimism); }
+bool promises_less(const RunTrial& a, const RunTrial& b) { return a.figures().speedup_low() < b.figures().speedup_low(); }
 
 class Choice {
  public:
@@ -33,18 +35,16 @@ class Choice {
     // First of all: a file that an interrupted apply left patched is not what was scanned.
     KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(offer_.request.state));
     std::vector<std::string> put_right = notes_of(leftovers);
-    std::vector<RunTrial>& left = offer_.promising;
-    while (!left.empty()) {
-      auto best = std::max_element(left.begin(), left.end(), [](auto& a, auto& b) { return rank(a) < rank(b); });
-      RunTrial trial = std::move(*best);
-      left.erase(best);
-      KERNELIFT_ASSIGN(bool fits, plan(trial));
-      if (!fits) continue;
-      if (!trial.confirmed) {
-        KERNELIFT_TRY(confirm(trial));
+    for (;;) {
+      KERNELIFT_ASSIGN(std::optional<RunTrial> best, best_confirmed());
+      KERNELIFT_ASSIGN(std::optional<RunTrial> challenger, take_challenger(best));
+      if (challenger) {
+        if (best) offer_.promising.push_back(std::move(*best));
+        confirm(*challenger);
         continue;
       }
-      KERNELIFT_ASSIGN(bool finished, prove(trial));
+      if (!best) break;
+      KERNELIFT_ASSIGN(bool finished, prove(*best));
       if (finished) break;
     }
     tell_counts();
@@ -57,6 +57,36 @@ class Choice {
   }
 
  private:
+  /// Takes the best of those that `counts` out of the queue until one can be patched.
+  template <class Counts>
+  Result<std::optional<RunTrial>> take_patchable(const Counts& counts) {
+    std::vector<RunTrial>& left = offer_.promising;
+    for (;;) {
+      auto best = left.end();
+      for (auto at = left.begin(); at != left.end(); ++at)
+        if (counts(*at) && (best == left.end() || promises_less(*best, *at))) best = at;
+      if (best == left.end()) return std::optional<RunTrial>();
+      RunTrial trial = std::move(*best);
+      left.erase(best);
+      KERNELIFT_ASSIGN(bool fits, plan(trial));
+      if (fits) return std::optional(std::move(trial));
+    }
+  }
+  Result<std::optional<RunTrial>> best_confirmed() {
+    return take_patchable([](auto& trial) { return trial.confirmed.has_value(); });
+  }
+  /// What was only screened, and is worth confirming beside `best`.
+  Result<std::optional<RunTrial>> take_challenger(const std::optional<RunTrial>& best) {
+    if (best ? challenges_ == kMostChallenges : confirmations_ == kMostConfirmations) return std::optional<RunTrial>();
+    auto clearly_better = [&](const Verdict& screened) {
+      return screened.speedup_low() > kScreeningOptimism * best->figures().speedup_low() &&
+             screened.speedup() > kScreeningOptimism * best->figures().speedup();
+    };
+    KERNELIFT_ASSIGN(auto challenger, take_patchable([&](auto& trial) { return !trial.confirmed && (!best || clearly_better(trial.verdict)); }));
+    if (challenger) ++confirmations_, challenges_ += best.has_value();
+    return std::move(challenger);
+  }
+
   /// True when the candidate can be written into the source, as a patch that was not tried yet.
   Result<bool> plan(const RunTrial& trial) {
     ApplyRequest& r = offer_.request;
@@ -76,32 +106,28 @@ class Choice {
   }
 
   /// Back into the queue with the new figures, or out of it.
-  Status confirm(RunTrial& trial) {
-    if (confirmations_ == kMostConfirmations) {
-      pass_over(trial, "not confirmed: that was done for " + std::to_string(kMostConfirmations) + " others already");
-      return done();
-    }
-    ++confirmations_;
+  void confirm(RunTrial& trial) {
     say("confirming " + label(trial) + " in a fresh process");
     std::string screened = label(trial);
     auto verdict = confirm_(trial);
     if (!verdict.ok()) {
       pass_over(screened, "it cannot be confirmed: " + verdict.error().message);
-      return done();
+      return;
     }
     trial.confirmed = std::move(*verdict);
     if (trial.figures().speedup_low() > kSmallestGain) {
       offer_.promising.push_back(std::move(trial));
-      return done();
+      return;
     }
     char low[64];
     std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", trial.figures().speedup_low());
     pass_over(screened, trial.figures().ok() ? low : "it does not hold up when confirmed: " + trial.figures().text());
-    return done();
   }
 
   /// True when there is nothing more to be done.
   Result<bool> prove(const RunTrial& trial) {
+    KERNELIFT_ASSIGN(bool still_fits, plan(trial));  // A challenger may have been planned since.
+    if (!still_fits) return false;
     if (report_) pass_over(tried_label_, report_->why);
     say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(trial));
     tried_.insert(patch_.diff()), ++trials_;
@@ -132,8 +158,9 @@ class Choice {
                                                      " candidates that promise a gain can be patched into the application; the best, ") +
                      first_refusal_);
     if (!passed_over_.empty())
-      return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) +
-                          " candidates): there is nothing to apply");
+      return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) + " candidates" +
+                          (o.promising.empty() ? "" : "; " + std::to_string(o.promising.size()) + " weaker ones were not tried") +
+                          "): there is nothing to apply");
     if (o.compiler_gain)
       return refused("the gain of this run is in how the kernel is compiled, " + label(*o.compiler_gain) + " with " +
                      o.compiler_gain->candidate.recipe.text() + ", which the application's own compiler is not told by its source");
@@ -161,7 +188,7 @@ class Choice {
   std::map<std::string, int> reasons_;
   std::vector<std::string> passed_over_;
   std::string first_refusal_, tried_label_;
-  int confirmations_ = 0, trials_ = 0;
+  int confirmations_ = 0, challenges_ = 0, trials_ = 0;
 };
 
 }  // namespace
