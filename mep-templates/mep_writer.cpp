@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "sandbox/compile/nvcc_image.h"
-#include "sandbox/judge/element.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace fs = std::filesystem;
 
@@ -44,12 +44,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-/// How the harness calls an element; structs, which it compares byte by byte, are bytes to it.
-std::string element_name(const std::string& element) { return element.starts_with("{") ? "byte" : element; }
-
-std::string element_constant(const std::string& element) {
-  if (element == "pointer") return "kl_replay::kPointer";
-  auto type = ElementType::parse(element);
+std::string element_constant(const ElementType& type) {
   using Kind = ElementType::Kind;
   switch (type.kind) {
     case Kind::Half: return "kl_replay::kHalf";
@@ -66,6 +61,10 @@ std::string element_constant(const std::string& element) {
     case Kind::Bytes: return "kl_replay::kBytes";
   }
   return "kl_replay::kBytes";
+}
+
+std::string element_constant(const std::string& element) {
+  return element == "pointer" ? "kl_replay::kPointer" : element_constant(ElementType::parse(element));
 }
 
 /// kernelift_replay.h's checksum: FNV-1a over eight bytes at a time.
@@ -131,6 +130,22 @@ class Tables {
     return std::to_string(stride) + "ull, " + known->second + ", " + std::to_string(offsets.size());
   }
 
+  /// "{kl_replay::kFloat, "float", 0, nullptr, 0}", or a struct's lanes; each layout is one array.
+  std::string shape_of(const std::string& element) {
+    if (!element.starts_with("{"))
+      return "{" + element_constant(element) + ", " + quoted(element) + ", 0, nullptr, 0}";
+    ElementLayout layout = ElementLayout::parse(element);
+    auto [known, fresh] = layouts_.try_emplace(element, "kl_lanes_" + std::to_string(layouts_.size()));
+    if (fresh) {
+      std::string list;
+      for (auto& lane : layout.lanes)
+        list += "{" + element_constant(lane.type) + ", " + std::to_string(lane.offset) + "}, ";
+      array("kl_replay::Lane", known->second, list);
+    }
+    return "{kl_replay::kBytes, \"struct\", " + std::to_string(layout.stride) + ", " + known->second + ", " +
+           std::to_string(layout.lanes.size()) + "}";
+  }
+
   static Result<size_t> target_of(const MepSymbolSlot& slot, const MepInstance& instance) {
     for (size_t i = 0; i < instance.variables.size(); ++i)
       if (instance.variables[i].key == slot.key) return i;
@@ -156,16 +171,15 @@ class Tables {
       std::snprintf(place, sizeof place, "0x%llxull, %lluull", static_cast<unsigned long long>(region.address),
                     static_cast<unsigned long long>(region.size));
       regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
-                 quoted(region_label(region)) + ", " + element_constant(region.element) + ", " +
-                 quoted(element_name(region.element)) + ", " + pointers_of(region) + "},";
+                 quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) + "},";
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
       KERNELIFT_ASSIGN(std::string before, data(variable.before));
       KERNELIFT_ASSIGN(std::string after, data(variable.after));
       variables += "\n    {" + std::to_string(i) + ", " + std::to_string(variable.size) + "ull, " + before +
-                   ",\n     " + after + ", " + quoted(variable.spelling) + ", " + element_constant(variable.element) +
-                   ", " + quoted(element_name(variable.element)) + ", " + (variable.constant ? "true" : "false") + "},";
+                   ",\n     " + after + ", " + quoted(variable.spelling) + ", " + shape_of(variable.element) + ", " +
+                   (variable.constant ? "true" : "false") + "},";
     }
     for (auto& slot : instance.symbols) {
       KERNELIFT_ASSIGN(size_t target, target_of(slot, instance));
@@ -207,6 +221,7 @@ class Tables {
   std::string text_;
   std::map<std::string, uint64_t> sums_;
   std::map<std::vector<uint32_t>, std::string> patterns_;
+  std::map<std::string, std::string> layouts_;
 };
 
 /// "#define A 1" for every -DA=1, in order; a value given on the command line still wins.

@@ -145,6 +145,8 @@ class Taker {
       : capture_(capture), kernel_(kernel), facts_(facts), folder_(folder) {}
 
   Result<MepInstance> take(const CapturedInstance& from) {
+    for (auto& omission : capture_.info().omissions)
+      if (omission.what == from.kernel) limits.insert("The recorder left out: " + omission.why + ".");
     note_strange_pointers(from, kernel_, limits);
     MepInstance instance;
     instance.id = from.id, instance.geometry = from.geometry, instance.settings = from.settings;
@@ -164,6 +166,9 @@ class Taker {
       taken.reached_from = region.reached_from;
       taken.parameter = argument_of(region.reached_from).first;
       taken.element = element_of(types[i], facts_);
+      if (region.kind != MemoryKind::Device)
+        limits.insert("Memory at " + hex(region.address) + " was " + name(region.kind) +
+                      " in the application; here it is the device's own, so timings may differ.");
       PointerLayout pointers = pointers_of(types[i], facts_);
       taken.pointer_stride = pointers.size, taken.pointer_offsets = pointers.offsets;
       KERNELIFT_ASSIGN(auto bytes, store(region.before, region.after, taken.before, taken.after));

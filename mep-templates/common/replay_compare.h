@@ -133,12 +133,38 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
   return difference;
 }
 
+/// Structs lane by lane; what lies between lanes is padding and means nothing. Indices are of structs.
+inline Difference compare(const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
+                          const Shape& shape, double tolerance) {
+  auto allowed = [&](Element element) { return tolerance >= 0 ? tolerance : default_tolerance(element); };
+  if (shape.lane_count == 0 || expected.size() % shape.stride != 0)
+    return compare(expected, got, shape.element, allowed(shape.element));
+  Difference all;
+  all.elements = expected.size() / shape.stride;
+  if (expected == got) return all;
+  for (int l = 0; l < shape.lane_count; ++l) {
+    const Lane& lane = shape.lanes[l];
+    unsigned width = element_size(lane.element);
+    std::vector<unsigned char> want(all.elements * width), have(want.size());
+    for (u64 i = 0; i < all.elements; ++i) {
+      std::memcpy(want.data() + i * width, expected.data() + i * shape.stride + lane.offset, width);
+      std::memcpy(have.data() + i * width, got.data() + i * shape.stride + lane.offset, width);
+    }
+    Difference one = compare(want, have, lane.element, allowed(lane.element));
+    if (one.count > 0 && (all.count == 0 || one.first < all.first))
+      all.first = one.first, all.first_expected = one.first_expected, all.first_got = one.first_got;
+    if (one.count > 0 && (all.count == 0 || one.worst > all.worst))
+      all.index = one.index, all.expected = one.expected, all.got = one.got;
+    all.count += one.count, all.worst = std::max(all.worst, one.worst);
+  }
+  return all;
+}
+
 /// Prints "PASS  arg 0 (u)  4096 x float  …" and returns whether it passes.
-inline bool report(const char* name, const char* element_name, Element element,
-                   const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
-                   double tolerance) {
-  Difference d = compare(expected, got, element, tolerance >= 0 ? tolerance : default_tolerance(element));
-  std::printf("  %s  %-28s %10llu x %-8s", d.count ? "FAIL" : "PASS", name, d.elements, element_name);
+inline bool report(const char* name, const Shape& shape, const std::vector<unsigned char>& expected,
+                   const std::vector<unsigned char>& got, double tolerance) {
+  Difference d = compare(expected, got, shape, tolerance);
+  std::printf("  %s  %-28s %10llu x %-8s", d.count ? "FAIL" : "PASS", name, d.elements, shape.name);
   if (d.count == 0 && d.worst == 0) std::printf(" identical\n");
   else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude\n", d.worst);
   else {

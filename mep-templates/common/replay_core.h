@@ -27,14 +27,26 @@ struct Data {
   const char* file;
   u64 sum;
 };
+/// One scalar of a struct, at `offset` in each of its elements.
+struct Lane {
+  Element element;
+  unsigned offset;
+};
+/// What a buffer is made of: scalars, or structs of `stride` bytes whose lanes are compared each by its own type.
+struct Shape {
+  Element element;
+  const char* name;
+  u64 stride;
+  const Lane* lanes;
+  int lane_count;
+};
 /// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes past
 /// every multiple of `pointer_stride`; 0: none, or not known (kBytes).
 struct Region {
   u64 address, size;
   Data before, after;
   const char* name;
-  Element element;
-  const char* element_name;
+  Shape shape;
   u64 pointer_stride;
   const unsigned* pointers;
   int pointer_count;
@@ -45,8 +57,7 @@ struct Variable {
   u64 size;
   Data before, after;
   const char* name;
-  Element element;
-  const char* element_name;
+  Shape shape;
   bool constant;
 };
 /// Eight bytes of region `region`, or of variable `variable`, or of the arguments (both -1), that hold the address of

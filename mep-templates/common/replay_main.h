@@ -83,8 +83,9 @@ inline int faulted(const std::string& trouble, const Instance& instance) {
   std::printf("  FAIL  the kernel failed: %s\n", trouble.c_str());
   std::printf(
       "        Instance %s ran with %d recorded buffers and nothing else mapped. If the kernel is right, it reached memory\n"
-      "        that was not recorded: compute-sanitizer ./a.out --instance %s --no-timing names the address, and a new\n"
-      "        recording that takes all memory settles it. No further launch can run in this process.\n",
+      "        that the recorder did not find, by an address kept in another form than eight plain bytes; then this MEP does\n"
+      "        not stand for the launch. compute-sanitizer ./a.out --instance %s --no-timing names the address.\n"
+      "        No further launch can run in this process.\n",
       instance.id, instance.region_count, instance.id);
   std::printf("FAIL\n");
   return kFail;

@@ -83,7 +83,7 @@ class Replay {
       rewrite(got, region, false, nullptr);
       undo_symbols(got, r, -1);
       note_changes(load(options_.folder, region.before, region.size), expected, got);
-      good &= report(region.name, region.element_name, region.element, expected, got, options_.tolerance);
+      good &= report(region.name, region.shape, expected, got, options_.tolerance);
     }
     for (int v = 0; v < instance_.variable_count; ++v) {
       const Variable& variable = instance_.variables[v];
@@ -95,7 +95,7 @@ class Replay {
       rewrite_variable(got, variable, false);
       undo_symbols(got, -1, v);
       note_changes(load(options_.folder, variable.before, variable.size), expected, got);
-      good &= report(variable.name, variable.element_name, variable.element, expected, got, options_.tolerance);
+      good &= report(variable.name, variable.shape, expected, got, options_.tolerance);
     }
     if (known == 0) std::printf("  ----  nothing to compare with: the expected results are not known\n");
     return good;
@@ -139,13 +139,13 @@ class Replay {
     if (region.pointer_stride)
       for (u64 base = 0; base + region.pointer_stride <= bytes.size(); base += region.pointer_stride)
         for (int p = 0; p < region.pointer_count; ++p) one(base + region.pointers[p], &Rewrites::typed);
-    else if (region.element == kBytes)
+    else if (region.shape.element == kBytes && region.shape.lane_count == 0)
       for (u64 at = 0; at + 8 <= bytes.size(); at += 8) one(at, &Rewrites::guessed);
   }
   void rewrite_variable(Bytes& bytes, const Variable& variable, bool forth) {
     static const unsigned kStart[] = {0};
-    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.element, "", 0, kStart, 1};
-    if (variable.element == kPointer) like.pointer_stride = 8;
+    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.shape, 0, kStart, 1};
+    if (variable.shape.element == kPointer) like.pointer_stride = 8;
     rewrite(bytes, like, forth, forth ? &rewrites_ : nullptr);
   }
 

@@ -140,6 +140,7 @@ TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   program.mep.tolerance = {1e-4, 0};
   auto& instance = program.mep.instances[0];
   instance.settings.known = true, instance.settings.cluster = {4, 2, 1};
+  instance.regions[1].element = "{float@0,int@4}8";
   instance.in_vivo = {"cold", "median of launches like it, by CUPTI", 0, 40};
   ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder_).ok());
   auto readme = *read_text(folder_ / "README.md");
@@ -149,7 +150,9 @@ TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   EXPECT_THAT(readme, HasSubstr("compared with the cold time here"));
   EXPECT_THAT(readme, HasSubstr("launched with clusters of 8 blocks"));
   EXPECT_THAT(readme, HasSubstr("-Iinclude -DN=2 -arch=sm_80 -c scale.cu"));
-  EXPECT_THAT(*read_text(folder_ / "main.cu"), HasSubstr("kl_instances, 2, 0.0001}"));
+  auto main = *read_text(folder_ / "main.cu");
+  EXPECT_THAT(main, HasSubstr("kl_instances, 2, 0.0001}"));
+  EXPECT_THAT(main, HasSubstr("kl_lanes_0[] = {{kl_replay::kFloat, 0}, {kl_replay::kInt32, 4}, }"));
 }
 
 TEST_F(MepWriterTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) {

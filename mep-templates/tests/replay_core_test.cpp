@@ -60,6 +60,24 @@ TEST(ReplayCompare, FallsBackToBytesForAnOddTail) {
   EXPECT_EQ(compare(expected, got, kFloat, 1e-5).count, 1u);
 }
 
+TEST(ReplayCompare, ComparesStructsLaneByLaneAndNoPadding) {
+  struct Cell {
+    float value;
+    int id;
+    unsigned char flag, padding[7];
+  };
+  const Lane lanes[] = {{kFloat, 0}, {kInt32, 4}, {kBytes, 8}};
+  const Shape shape = {kBytes, "struct", sizeof(Cell), lanes, 3};
+  auto same = [&](Cell changed) {
+    return compare(bytes<Cell>({{1, 2, 3, {}}, {4, 5, 6, {}}}), bytes<Cell>({{1, 2, 3, {}}, changed}), shape, -1);
+  };
+  EXPECT_EQ(same({4.00001f, 5, 6, {9, 9}}).count, 0u);
+  EXPECT_EQ(same({4.1f, 5, 6, {}}).count, 1u);
+  EXPECT_EQ(same({4, 6, 6, {}}).first, 1u);
+  EXPECT_EQ(same({4, 5, 7, {}}).first_got, 7.0);
+  EXPECT_EQ(same({4.1f, 6, 7, {}}).count, 3u);
+}
+
 TEST(ReplayCompare, ReadsHalvesAndBfloats) {
   EXPECT_EQ(half_value(0x3c00), 1.0);
   EXPECT_EQ(half_value(0xc500), -5.0);
