@@ -34,7 +34,8 @@ struct Verdict {
   std::string buffer, expected, got;
   uint64_t index = 0;
   double distance = 0;
-  std::vector<Timing> timings;               ///< Of an Ok candidate, one per tuning instance.
+  /// Of an Ok candidate, one per tuning instance, or one for several that behave alike, with the weight of them all.
+  std::vector<Timing> timings;
   std::map<std::string, double> counters;    ///< Facts from the image or the run: registers, spills, code bytes…
   std::string device;                        ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
