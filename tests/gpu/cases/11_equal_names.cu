@@ -2,6 +2,7 @@
 // A table from name to kernel gives one of them the other's code, source or instances. Each must replay by its own source.
 //! build: 11_equal_names_b.inc.cu
 //! record: --instances 4
+//! instances: step >= 2
 //! replay: step@11_equal_names.cu
 //! replay: step@11_equal_names_b.inc.cu
 //! breaks: after-as-before
