@@ -50,6 +50,7 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
     device.heap_bytes = std::max(device.heap_bytes, instance.settings.heap_limit);
+    device.cache_config = instance.settings.cache_config;
   }
   return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, [device](int ordinal) {
     CudaDeviceOptions options = device;
@@ -151,6 +152,9 @@ void CudaEvaluator::finish(Job& job, Verdict verdict) const {
   double spills = 0;
   for (auto& kernel : job.compiled.kernels) spills += kernel.spill_bytes;
   if (!job.compiled.kernels.empty()) verdict.counters["spill_bytes"] = spills;
+  // Tells which candidates came out as the same machine code; as many bits as a double holds.
+  constexpr int kDroppedBits = 12;
+  if (job.compiled.ok()) verdict.counters["image_id"] = static_cast<double>(hash_text(job.compiled.image).high >> kDroppedBits);
   job.promise.set_value(std::move(verdict));
 }
 

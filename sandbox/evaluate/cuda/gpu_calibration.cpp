@@ -198,14 +198,14 @@ double GpuRunner::fastest_write(size_t instance) {
 
 Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   std::vector<DeviceMemory> once;
-  Judged judged = run(baseline_, {instance, instance}, false, true);
+  Judged judged = run(baseline_, {instance, instance}, Before::Recorded, true);
   if (!judged.failure) {
     KERNELIFT_TRY(keep_results(instance, once));
-    judged = run(baseline_, {instance, instance}, false, true);
+    judged = run(baseline_, {instance, instance}, Before::Recorded, true);
   }
   if (!judged.failure) {
     KERNELIFT_TRY(set_tolerances(instance, once));
-    judged = run(baseline_, {instance, instance}, false, true);
+    judged = run(baseline_, {instance, instance}, Before::Recorded, true);
   }
   if (judged.failure) {
     report.pass = false;
@@ -247,7 +247,8 @@ Result<BaselineReport> GpuRunner::calibrate(const TrialCode& baseline, const std
     const MepInstance& recorded = mep_.instances[i];
     InstanceReport instance;
     instance.id = recorded.id, instance.held_out = recorded.held_out, instance.weight = recorded.weight;
-    instance.recorded_seconds = recorded.microseconds * 1e-6;
+    // A duration on another device says nothing about this one.
+    if (mep_.captured_on.find(device_.facts().name) != std::string::npos) instance.recorded_seconds = recorded.microseconds * 1e-6;
     if (!usable_) instance.pass = false, instance.failure = "not tried: the GPU was lost to an earlier instance";
     else KERNELIFT_TRY(calibrate_instance(i, instance));
     slowest = std::max(slowest, instance.seconds);
@@ -304,7 +305,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   };
   // The original answers; what it leaves becomes the answer, and a second run must leave the same.
   std::vector<DeviceMemory> answers;
-  Judged first = run(baseline_, {memory_index, instance}, false, false);
+  Judged first = run(baseline_, {memory_index, instance}, Before::Recorded, false);
   if (first.failure || !keep_results(memory_index, answers).ok()) return drop();
   GpuInstance& entry = memory_->instances()[memory_index];
   for (size_t i = 0; i < entry.regions.size(); ++i)
@@ -312,7 +313,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
       entry.regions[i].answer = answers[i].address;
       perturbed_memory_.push_back(answers[i]);
     }
-  Judged second = run(baseline_, {memory_index, instance}, true, false);
+  Judged second = run(baseline_, {memory_index, instance}, Before::Poisoned, false);
   if (second.failure || second.first) return drop();
   perturbed_.push_back({memory_index, instance});
   return true;

@@ -132,7 +132,7 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
-    launch.cluster = recorded.settings.cluster;
+    launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
     launch.carveout = recorded.settings.carveout;
     if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
     if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;

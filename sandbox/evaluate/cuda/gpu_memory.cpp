@@ -189,6 +189,8 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
   };
 
   for (auto& recorded : mep.instances) {
+    if (recorded.settings.programmatic) note("the application allowed this launch to begin before the one before it ended; here it runs alone");
+    for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
     GpuInstance instance;
     instance.arguments = recorded.arguments;
     for (size_t at = 0; relocates_ && at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t)) {
@@ -277,6 +279,15 @@ void GpuMemory::restore(Steps& steps, size_t instance, bool poison) {
     else
       for (size_t row = 0; row < region.states.size(); ++row)
         if (region.states[row].size > 0) steps.poison(region.rows[row], region.live, region.states[row].address, kGpuPoison);
+    hold(region.live, region.size, 0);
+  }
+}
+
+void GpuMemory::make_stale(Steps& steps, size_t instance, size_t of) {
+  for (size_t i = 0; i < instances_[instance].regions.size(); ++i) {
+    GpuBuffer& region = instances_[instance].regions[i];
+    if (!region.all_written) continue;
+    steps.copy(region.live, instances_[of].regions[i].answer, region.size);
     hold(region.live, region.size, 0);
   }
 }

@@ -61,6 +61,8 @@ class GpuMemory {
 
   /// Steps that make live memory what the instance's launch saw. `poison`: but for what the original writes anyway.
   void restore(Steps& steps, size_t instance, bool poison);
+  /// Steps after restore(): what the original writes without reading holds the answer of another entry, `of`.
+  void make_stale(Steps& steps, size_t instance, size_t of);
   /// A launch of this instance may have changed what its original changes, or (`anything`) whatever there is.
   void launched(size_t instance, bool anything);
   /// Steps that put back what a timed launch of the original's kind leaves changed.

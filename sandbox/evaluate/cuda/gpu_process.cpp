@@ -146,6 +146,9 @@ Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std
   if (frame && frame.type == kNothing) return std::string();
   if (frame && frame.type == kError) return environment_error(frame.body);
   std::string end = frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
+  // One that closed its end is on its way out by itself; how it went is worth knowing.
+  constexpr int kPolls = 200;
+  for (int i = 0; i < kPolls && frame.arrival == Arrival::Closed && worker_.alive(); ++i) usleep(1000);
   std::string how = worker_.end();
   return environment_error("the process that uses the GPU ended: " + (end.empty() ? how : end));
 }
@@ -196,7 +199,10 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
   auto limit = evaluation_limit_;
   double seconds = 0;
-  if (inquiry.deadline) seconds = std::max(1e-3, std::chrono::duration<double>(*inquiry.deadline - Deadline::clock::now()).count());
+  if (inquiry.deadline) {
+    seconds = std::chrono::duration<double>(*inquiry.deadline - Deadline::clock::now()).count();
+    if (seconds <= 0) return std::nullopt;
+  }
   WireWriter writer;
   put(writer, candidate);
   writer.number(inquiry.confirm).real(inquiry.rival).real(seconds);

@@ -21,8 +21,8 @@ constexpr double kNearBest = 0.95;
 /// A sample much shorter than this is mostly the clock's grain.
 constexpr double kSampleSeconds = 50e-6;
 constexpr int kMostLaunches = 16;
-/// Longest list of launches that is queued at once.
-constexpr int kMostQueued = 256;
+/// Longest list of launches that is queued at once: a full queue would block the host, which then cannot watch the clock.
+constexpr int kMostQueued = 64;
 
 int confirmation_rounds(const RaceRules& rules, double seconds) {
   double pair = 2 * std::max(seconds, 1e-6);
@@ -68,11 +68,12 @@ TrialFailure GpuRunner::failure_of(const DeviceOutcome& outcome) {
   }
 }
 
-GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, bool poison, bool detailed) {
+GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before, bool detailed) {
   Judged judged;
   const GpuInstance& instance = memory_->instances()[place.memory];
   Steps steps(*support_);
-  memory_->restore(steps, place.memory, poison);
+  memory_->restore(steps, place.memory, before == Before::Poisoned);
+  if (before == Before::Stale) memory_->make_stale(steps, place.memory, place.instance);
   code.set_up(steps, instance, place.instance, false);
   steps.begin();
   code.launch(steps, place.instance);
@@ -174,8 +175,8 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
   return done();
 }
 
-bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict) {
-  Judged judged = run(code, place, true, false);
+bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict, Before before) {
+  Judged judged = run(code, place, before, false);
   if (!judged.failure && !judged.first) return true;
   verdict.stage = stage, verdict.instance = mep_.instances[place.instance].id;
   if (judged.failure) {
@@ -298,9 +299,10 @@ bool GpuRunner::time_all(const GpuCode& candidate, const std::vector<size_t>& in
 bool GpuRunner::verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried) {
   ask_perturbed();
   for (Place place : perturbed_) {
-    Verdict seen;
-    if (!verify(code, place, Stage::Verify, seen)) {
-      seen.detail = "on perturbed inputs: " + seen.detail;
+    for (Before before : {Before::Poisoned, Before::Stale}) {
+      Verdict seen;
+      if (verify(code, place, Stage::Verify, seen, before)) continue;
+      seen.detail = "on perturbed inputs" + std::string(before == Before::Stale ? ", with an old answer in place: " : ": ") + seen.detail;
       verdict = seen;
       return false;
     }
@@ -314,6 +316,7 @@ bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
     if (!verify(candidate, {i, i}, Stage::Verify, verdict)) return false;
   size_t perturbed = 0;
   if (inquiry_.confirm && !verify_perturbed(candidate, verdict, perturbed)) return false;
+  if (ended()) return false;
   std::vector<size_t> timed;
   for (size_t i = 0; i < mep_.instances.size(); ++i)
     if (inquiry_.confirm || !mep_.instances[i].held_out) timed.push_back(i);
@@ -358,6 +361,7 @@ std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inq
     return verdict;
   }
   judge(code, verdict);
+  if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
   for (auto& [fact, value] : code.facts()) verdict.counters[fact] = value;
   return verdict;
 }

@@ -52,11 +52,15 @@ class GpuRunner {
     size_t memory = 0, instance = 0;
   };
 
+  /// What lies in outputs before a launch that is judged: as recorded, poison, or the answer to the recorded inputs, so
+  /// that whoever sees from it that the work was done already passes on the wrong answer to perturbed ones.
+  enum class Before { Recorded, Poisoned, Stale };
+
   TrialFailure failure_of(const DeviceOutcome& outcome);
-  Judged run(const GpuCode& code, Place place, bool poison, bool detailed);
+  Judged run(const GpuCode& code, Place place, Before before, bool detailed);
   Status describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged);
   std::optional<Mismatch> first_mismatch(const GpuBuffer& buffer, size_t row, uint64_t live, uint64_t index);
-  bool verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict);
+  bool verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict, Before before = Before::Poisoned);
   Samples time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch);
   bool race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   bool time_all(const GpuCode& candidate, const std::vector<size_t>& instances, Verdict& verdict);

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "sandbox/compile/service/cubin.h"
+
 namespace kernelift {
 namespace {
 
@@ -45,6 +47,23 @@ TEST(CompilePool, MakesPtx) {
   CompileReply reply = pool->compile(kKernel, {});
   ASSERT_TRUE(reply.ok()) << reply.detail;
   EXPECT_NE(reply.image.find(".entry"), std::string::npos);
+}
+
+TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {
+  if (auto opened = open_cubin_compiler(); !opened.ok()) GTEST_SKIP() << opened.error().message;
+  CompilePoolOptions options;
+  options.target = CompileTarget::Cubin;
+  auto pool = start(std::move(options));
+  CompileReply reply = pool->compile(kKernel, {});
+  ASSERT_TRUE(reply.ok()) << reply.detail;
+  EXPECT_EQ(reply.image.substr(1, 3), "ELF");
+  ASSERT_EQ(reply.kernels.size(), 1u);
+  EXPECT_GT(reply.kernels[0].registers, 4u);
+  EXPECT_EQ(reply.kernels[0].spill_bytes, 0u);
+  CompileReply greedy = pool->compile(
+      "__global__ void hoard(float* y) { __shared__ float tile[20000]; tile[threadIdx.x] = y[0]; __syncthreads(); y[1] = tile[threadIdx.x ^ 1]; }", {});
+  EXPECT_EQ(greedy.outcome, Outcome::OverResources) << greedy.detail;
+  EXPECT_NE(greedy.detail.find("80000, limit"), std::string::npos) << greedy.detail;
 }
 
 TEST(CompilePool, RecipesChangeTheImageAndDoNotLeakIntoTheNextCompile) {

@@ -225,7 +225,8 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
 }
 
 TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
-  Running running(gpu_scale_mep());
+  MepFixture fixture = gpu_scale_mep();
+  Running running(fixture);
   ASSERT_EQ(running.trouble, "");
   ASSERT_TRUE(running.report.pass()) << running.report.complaint();
   Verdict wrong = running.judge("wrong");
@@ -252,7 +253,8 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
 }
 
 TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
-  Running running(gpu_scale_mep());
+  MepFixture fixture = gpu_scale_mep();
+  Running running(fixture);
   ASSERT_EQ(running.trouble, "");
   TrialCode wide = code_of("right");
   wide.launches[0].block[0] = Expression::constant(2048);
@@ -279,7 +281,8 @@ TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
 }
 
 TEST_F(OnGpu, LosesOneProcessToAFaultOrAHangAndNothingElse) {
-  Running running(gpu_scale_mep());
+  MepFixture fixture = gpu_scale_mep();
+  Running running(fixture);
   ASSERT_EQ(running.trouble, "");
   for (auto [kernel, outcome] : {std::pair{"faults", Outcome::Crashed}, {"hangs", Outcome::TimedOut}}) {
     Verdict bad = running.judge(kernel);

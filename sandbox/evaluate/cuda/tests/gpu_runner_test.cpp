@@ -5,56 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/evaluate/cuda/tests/host_support.h"
+#include "sandbox/evaluate/cuda/tests/fake_images.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// Arguments of the tests' kernel: out[i] = in[i] * factor + bias.
-struct Scale {
-  explicit Scale(const FakeCall& call)
-      : in(reinterpret_cast<float*>(call.argument<uint64_t>(0))), out(reinterpret_cast<float*>(call.argument<uint64_t>(8))),
-        n(call.argument<int>(16)), factor(call.argument<float>(20)) {}
-  void run() const {
-    for (int i = 0; i < n; ++i) out[i] = in[i] * factor + 2.0f;
-  }
-  float *in, *out;
-  int n;
-  float factor;
-};
-
-FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
-  return {[body](const FakeCall& call) { return body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
-}
-
-std::map<std::string, FakeImage> images() {
-  std::map<std::string, FakeImage> all;
-  all[std::string(Support::ptx())] = host_support();
-  auto add = [&](const std::string& name, std::function<FakeRun(const Scale&)> body) {
-    all[name].kernels["right"] = kernel(std::move(body));
-    all[name].variables["bias"] = sizeof(float);
-  };
-  add("original", [](const Scale& call) { return call.run(), FakeRun{100e-6}; });
-  add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
-  add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });
-  add("too fast", [](const Scale& call) { return call.run(), FakeRun{1e-9}; });
-  add("wrong", [](const Scale& call) { return call.run(), call.out[17] += 1, FakeRun{}; });
-  add("lazy", [](const Scale& call) { return call.run(), std::memset(&call.out[4], 0xc5, 4), FakeRun{}; });
-  add("knows by heart", [](const Scale& call) {
-    for (int i = 0; i < call.n; ++i) call.out[i] = (static_cast<float>(i % 1000) * 0.5f - 100.0f) * call.factor + 2.0f;
-    return FakeRun{1e-9};
-  });
-  add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
-  add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
-  add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
-  add("hangs", [](const Scale&) { return FakeRun{1e6}; });
-  add("too big", [](const Scale&) { return FakeRun{}; });
-  all["too big"].kernels["right"].shared_bytes = 300 << 10;
-  return all;
-}
+using fake::images;
+using fake::scale;
 
 struct Rig {
   explicit Rig(MepFixture made, GpuRunnerSettings settings = {}) : fixture(std::move(made)), device(images()) {
@@ -84,13 +43,6 @@ struct Rig {
   BaselineReport report;
   std::string trouble;
 };
-
-MepFixture scale(int n = 3000) {
-  MepFixture fixture("", "right", "right");
-  add_scale_instance(fixture, "a", n, 3.0f);
-  add_scale_instance(fixture, "b", n / 2 + 1, -0.25f, true);
-  return fixture;
-}
 
 TEST(GpuRunner, ReproducesTheCaptureAndAnnouncesItsExperiments) {
   Rig rig(scale());
@@ -144,6 +96,14 @@ TEST(GpuRunner, SuspectsWhoIsFasterThanWritingAndConvictsWhoKnowsTheAnswerByHear
   Verdict cheat = rig.judge("knows by heart");
   EXPECT_EQ(cheat.outcome, Outcome::Cheated) << cheat.text();
   EXPECT_THAT(cheat.detail, HasSubstr("on perturbed inputs"));
+}
+
+TEST(GpuRunner, CatchesWhoSkipsWorkThatLooksDone) {
+  Rig rig(scale());
+  EXPECT_TRUE(rig.judge("sees old answers").ok());
+  Verdict caught = rig.judge("sees old answers", true);
+  EXPECT_EQ(caught.outcome, Outcome::Wrong) << caught.text();
+  EXPECT_THAT(caught.detail, HasSubstr("with an old answer in place"));
 }
 
 TEST(GpuRunner, IsOfNoFurtherUseAfterAFaultOrAHang) {

@@ -55,7 +55,7 @@ KL_KERNEL hangs(const float* in, float* out, int n, float factor) {
 KL_KERNEL prints(const float* in, float* out, int n, float factor) {
   int i = index();
   if (i < n) out[i] = in[i] * factor + bias;
-  for (int j = 0; j < 200; ++j) vprintf("a candidate that talks and talks and talks and talks\n", nullptr);
+  for (int j = 0; i < 2000 && j < 20; ++j) vprintf("a candidate that talks and talks and talks and talks\n", nullptr);
 }
 /// Right at first; a variable of its own remembers, and from the third launch on the answer is another.
 KL_KERNEL remembers(const float* in, float* out, int n, float factor) {

@@ -1,0 +1,63 @@
+// A MEP whose kernel the fake device knows (out[i] = in[i] * factor + bias), and candidates for it, good and bad.
+#pragma once
+#include "sandbox/evaluate/cuda/tests/host_support.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift::fake {
+
+/// Arguments of the tests' kernel: out[i] = in[i] * factor + bias.
+struct Scale {
+  explicit Scale(const FakeCall& call)
+      : in(reinterpret_cast<float*>(call.argument<uint64_t>(0))), out(reinterpret_cast<float*>(call.argument<uint64_t>(8))),
+        n(call.argument<int>(16)), factor(call.argument<float>(20)) {}
+  void run() const {
+    for (int i = 0; i < n; ++i) out[i] = in[i] * factor + 2.0f;
+  }
+  float *in, *out;
+  int n;
+  float factor;
+};
+
+inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
+  return {[body](const FakeCall& call) { return body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
+}
+
+inline std::map<std::string, FakeImage> images() {
+  std::map<std::string, FakeImage> all;
+  all[std::string(Support::ptx())] = host_support();
+  auto add = [&](const std::string& name, std::function<FakeRun(const Scale&)> body) {
+    all[name].kernels["right"] = kernel(std::move(body));
+    all[name].variables["bias"] = sizeof(float);
+  };
+  add("original", [](const Scale& call) { return call.run(), FakeRun{100e-6}; });
+  add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
+  add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });
+  add("too fast", [](const Scale& call) { return call.run(), FakeRun{1e-9}; });
+  add("wrong", [](const Scale& call) { return call.run(), call.out[17] += 1, FakeRun{}; });
+  add("lazy", [](const Scale& call) { return call.run(), std::memset(&call.out[4], 0xc5, 4), FakeRun{}; });
+  add("knows by heart", [](const Scale& call) {
+    for (int i = 0; i < call.n; ++i) call.out[i] = (static_cast<float>(i % 1000) * 0.5f - 100.0f) * call.factor + 2.0f;
+    return FakeRun{1e-9};
+  });
+  add("sees old answers", [](const Scale& call) {
+    // The recorded answers begin so.
+    if (call.out[0] != -100.0f * call.factor + 2.0f) call.run();
+    return FakeRun{50e-6};
+  });
+  add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
+  add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
+  add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
+  add("hangs", [](const Scale&) { return FakeRun{1e6}; });
+  add("too big", [](const Scale&) { return FakeRun{}; });
+  all["too big"].kernels["right"].shared_bytes = 300 << 10;
+  return all;
+}
+
+inline MepFixture scale(int n = 3000) {
+  MepFixture fixture("", "right", "right");
+  add_scale_instance(fixture, "a", n, 3.0f);
+  add_scale_instance(fixture, "b", n / 2 + 1, -0.25f, true);
+  return fixture;
+}
+
+}  // namespace kernelift::fake

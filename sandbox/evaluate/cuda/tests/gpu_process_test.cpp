@@ -1,0 +1,111 @@
+// Runner processes around a fake device: what a candidate can end, and what goes on after it.
+#include "sandbox/evaluate/cuda/gpu_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/evaluate/cuda/tests/fake_images.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<std::unique_ptr<Device>> fake_device(int ordinal) {
+  if (ordinal > 0) return environment_error("there is no GPU " + std::to_string(ordinal));
+  auto images = fake::images();
+  // Survives nothing but its own inputs: poison in `out` kills it, as poison in a buffer of indices would.
+  images["frail"] = images["original"];
+  images["frail"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
+    if (call.out[0] < -6000 && call.out[0] > -6400) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
+    return call.run(), FakeRun{100e-6};
+  });
+  images["exits"] = images["original"];
+  images["exits"].kernels["right"] = fake::kernel([](const fake::Scale&) -> FakeRun { _exit(3); });
+  return std::unique_ptr<Device>(new FakeDevice(images));
+}
+
+TrialCode code_of(const std::string& image) {
+  TrialCode code;
+  code.image = image;
+  return code;
+}
+
+struct Rig {
+  explicit Rig(const char* original = "original") : fixture(fake::scale()), original(original) {
+    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, fake_device));
+    start();
+  }
+  void start() {
+    auto started = GpuProcess::start(*nursery, 0, code_of(original), {}, false, fatal, report);
+    trouble = started.ok() ? "" : started.error().message;
+    if (started.ok()) process = std::move(*started);
+  }
+  MepFixture fixture;
+  std::string original;
+  std::unique_ptr<Nursery> nursery;
+  std::unique_ptr<GpuProcess> process;
+  std::set<std::string> fatal;
+  BaselineReport report;
+  std::string trouble;
+};
+
+TEST(GpuProcess, CarriesFactsReportsAndVerdicts) {
+  Rig rig;
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_EQ(rig.process->facts().arch, "sm_90");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  auto verdict = rig.process->evaluate(code_of("faster"), {});
+  ASSERT_TRUE(verdict && verdict->ok()) << (verdict ? verdict->text() : "none");
+  EXPECT_NEAR(verdict->speedup(), 2, 1e-6);
+  EXPECT_EQ(verdict->counters["registers"], 32);
+  EXPECT_TRUE(rig.process->alive());
+}
+
+TEST(GpuProcess, IsEndedByAFaultOrAHangWithTheVerdictDelivered) {
+  Rig rig;
+  for (auto [image, outcome] : {std::pair{"faults", Outcome::Crashed}, {"hangs", Outcome::TimedOut}}) {
+    auto verdict = rig.process->evaluate(code_of(image), {});
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->outcome, outcome) << verdict->text();
+    EXPECT_FALSE(rig.process->alive());
+    rig.start();
+    ASSERT_EQ(rig.trouble, "");
+    EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  }
+}
+
+TEST(GpuProcess, TurnsItsOwnDeathIntoAVerdict) {
+  Rig rig;
+  auto verdict = rig.process->evaluate(code_of("exits"), {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::Crashed);
+  EXPECT_THAT(verdict->detail, HasSubstr("exit code 3"));
+  EXPECT_FALSE(rig.process->alive());
+}
+
+TEST(GpuProcess, DoesNotRepeatTheExperimentThatEndedIt) {
+  Rig rig("frail");
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  EXPECT_THAT(rig.fatal, ::testing::ElementsAre("poison 0 1", "poison 1 1"));
+  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+}
+
+TEST(GpuProcess, SaysWhatTheDeviceLacks) {
+  Rig rig;
+  auto process = GpuProcess::open(*rig.nursery, 7);
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().message, "there is no GPU 7");
+}
+
+TEST(GpuProcess, AnswersNothingOnceItsTimeIsOver) {
+  Rig rig;
+  Inquiry inquiry;
+  inquiry.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_FALSE(rig.process->evaluate(code_of("faster"), inquiry));
+  EXPECT_TRUE(rig.process->alive());
+}
+
+}  // namespace
+}  // namespace kernelift
