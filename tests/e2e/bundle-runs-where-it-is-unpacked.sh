@@ -1,0 +1,25 @@
+# The archive runs from any folder, with nothing of the build machine in its environment, and no link leads out of it.
+. "$(dirname "$0")/common.sh" "$@"
+expect_exit 0 "$SRC/scripts/bundle" --level 0 "$BIN/.." "$WORK/out/kernelift.tar.xz"
+mkdir "$WORK/else where" && cd "$WORK/else where"
+tar -xJf "$WORK/out/kernelift.tar.xz"
+cd kernelift-*
+HOME_FOLDER=$PWD
+find . -type l | while read -r link; do
+  case $(readlink -f "$link") in "$HOME_FOLDER"/*) ;; *) fail "$link leads out of the archive" ;; esac
+done
+for file in LICENSE README.md scripts/gpu-check tests/gpu/run_cases lib/kernelift/headers/cuda_runtime.h lib/kernelift/clang/include/stddef.h; do
+  [ -f "$file" ] || fail "the archive has no $file"
+done
+BARE=(env -i PATH=/usr/bin:/bin HOME="$WORK")
+expect_exit 0 "${BARE[@]}" bin/kernelift doctor --json
+[ "$(json 'all(f["detail"].startswith("'"$HOME_FOLDER"'") for f in d["findings"] if f["area"] == "kernelift")')" = True ] || fail "doctor found pieces elsewhere"
+cp -r examples/one-file "$WORK/app" && cd "$WORK/app"
+expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" build --device cpu -- nvcc -O2 nbody.cu -o nbody
+expect_exit 0 "${BARE[@]}" ./nbody 256 2 --check
+expect_says PASSED
+expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" scan
+expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" record -- ./nbody 256 4
+expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" extract forces --out mep
+expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" replay mep --device cpu
+expect_says PASS
