@@ -17,7 +17,7 @@ inline const char* const kKernelText =
     "#include \"config.h\"\n"
     "// The kernel.\n"
     "__global__ void sleepy(float* a) {\n"
-    "\tdelay(0.10);   // ümlaut, tab\n"
+    "\tdelay(0.05);   // ümlaut, tab\n"
     "  a[0] = 1.0;\n"
     "}\n"
     "\n"

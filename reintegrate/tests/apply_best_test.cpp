@@ -37,7 +37,7 @@ class ApplyBest : public Application {
   void screened(double speedup, const std::string& from, const std::string& to) { offer.promising.push_back(trial(speedup, from, to)); }
   /// Good figures that no source patch can give: memory of its own.
   void unpatchable(double speedup) {
-    confirmed(speedup, "0.10", "0.02");
+    confirmed(speedup, "0.05", "0.02");
     offer.promising.back().candidate.scratch.push_back({});
   }
 
@@ -63,7 +63,7 @@ class ApplyBest : public Application {
 
 TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
   unpatchable(3);
-  confirmed(1.5, "0.10", "0.01");
+  confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
@@ -74,8 +74,8 @@ TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
 }
 
 TEST_F(ApplyBest, ConfirmsWhatWasOnlyScreenedAndPassesOverWhatDoesNotHoldUp) {
-  screened(2, "0.10", "0.15");
-  confirmed(1.5, "0.10", "0.01");
+  screened(2, "0.05", "0.08");
+  confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
@@ -84,7 +84,7 @@ TEST_F(ApplyBest, ConfirmsWhatWasOnlyScreenedAndPassesOverWhatDoesNotHoldUp) {
 }
 
 TEST_F(ApplyBest, AppliesWhatHoldsUpWhenConfirmed) {
-  screened(2, "0.10", "0.01");
+  screened(2, "0.05", "0.01");
   truth = 1.8;
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
@@ -92,15 +92,15 @@ TEST_F(ApplyBest, AppliesWhatHoldsUpWhenConfirmed) {
 }
 
 TEST_F(ApplyBest, PrefersAConfirmedFigureToAScreenedOneThatIsNearlyAsGood) {
-  screened(1.55, "0.10", "0.02");
-  confirmed(1.5, "0.10", "0.01");
+  screened(1.55, "0.05", "0.02");
+  confirmed(1.5, "0.05", "0.01");
   EXPECT_EQ(must_go().candidate, 2);
   EXPECT_TRUE(asked_for.empty());
 }
 
 TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
-  confirmed(2, "0.10", "0.02);  // wrong (");
-  confirmed(1.5, "0.10", "0.01");
+  confirmed(2, "0.05", "0.02);  // wrong (");
+  confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
@@ -109,8 +109,8 @@ TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
 }
 
 TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
-  confirmed(2, "0.10", "0.11");
-  confirmed(1.5, "0.10", "0.01");
+  confirmed(2, "0.05", "0.06");
+  confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
   EXPECT_EQ(report.candidate, 1);
@@ -118,9 +118,9 @@ TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
 }
 
 TEST_F(ApplyBest, DoesNotTryOnePatchTwice) {
-  confirmed(2, "0.10", "0.02);  // wrong (");
-  confirmed(1.9, "0.10", "0.02);  // wrong (");
-  confirmed(1.5, "0.10", "0.01");
+  confirmed(2, "0.05", "0.02);  // wrong (");
+  confirmed(1.9, "0.05", "0.02);  // wrong (");
+  confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_EQ(report.candidate, 3);
   EXPECT_NE(said.find("its patch is the one that was just tried"), std::string::npos);
@@ -137,8 +137,8 @@ TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
 }
 
 TEST_F(ApplyBest, AnswersNoWhenNothingHoldsUp) {
-  screened(2, "0.10", "0.02");
-  screened(1.5, "0.10", "0.03");
+  screened(2, "0.05", "0.02");
+  screened(1.5, "0.05", "0.03");
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
@@ -155,7 +155,7 @@ TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
 }
 
 TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {
-  confirmed(2, "0.10", "0.01");
+  confirmed(2, "0.05", "0.01");
   std::string check = request.check;
   request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
   pid_t child = fork();

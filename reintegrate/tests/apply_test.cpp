@@ -22,7 +22,7 @@ class ApplyTest : public Application {
     EXPECT_FALSE(report.ok());
     return report.ok() ? Error{} : report.error();
   }
-  void faster() { candidate("0.10", "0.01"); }
+  void faster() { candidate("0.05", "0.01"); }
   std::string snapshot() { return shell("find . -path ./.git -prune -o -path ./.kernelift -prune -o -path ./out -prune -o -type f -printf '%p %m %T@ ' -exec sha256sum {} \\; | sort"); }
 };
 
@@ -121,13 +121,13 @@ TEST_F(ApplyTest, SaysThatTheApplicationDoesNotBuild) {
 
 TEST_F(ApplyTest, RollsBackWhenTheCheckFails) {
   make_git();
-  candidate("0.10", "0.01);  // wrong (");
+  candidate("0.05", "0.01);  // wrong (");
   std::string before = snapshot();
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
   EXPECT_EQ(shell("git branch --show-current"), "main\n");
   EXPECT_EQ(read("src/k.cu"), kKernelText);
-  EXPECT_NE(read("out/app").find("sleep 0.10"), std::string::npos);
+  EXPECT_NE(read("out/app").find("sleep 0.05"), std::string::npos);
 }
 
 TEST_F(ApplyTest, RollsBackWhenTheBuildFails) {
@@ -139,12 +139,12 @@ TEST_F(ApplyTest, RollsBackWhenTheBuildFails) {
 }
 
 TEST_F(ApplyTest, RollsBackWhatIsSlower) {
-  candidate("0.10", "0.15");
+  candidate("0.05", "0.08");
   std::string before = snapshot();
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
   EXPECT_EQ(snapshot(), before);  // Time stamps included.
-  EXPECT_NE(read("out/app").find("sleep 0.10"), std::string::npos);
+  EXPECT_NE(read("out/app").find("sleep 0.05"), std::string::npos);
 }
 
 TEST_F(ApplyTest, RollsBackWhatTheBuildDoesNotCompile) {
@@ -171,13 +171,13 @@ TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
 }
 
 TEST_F(ApplyTest, TimesTheRightLibraryBehindAnAbsoluteRunPath) {
-  write("src/k.cu", "#include <unistd.h>\nvoid kernel(void) {\n  usleep(120000);\n}\n");
+  write("src/k.cu", "#include <unistd.h>\nvoid kernel(void) {\n  usleep(60000);\n}\n");
   write("src/main.c", "void kernel(void);\nint main(void) { kernel(); return 0; }\n");
   write("Makefile", "app: src/main.c lib/libk.so\n\tcc $< -o $@ -Llib -lk -Wl,-rpath,$(CURDIR)/lib\n"
                     "lib/libk.so: lib/k.o\n\tcc -shared $< -o $@\n"
                     "lib/k.o: src/k.cu\n\t@mkdir -p lib\n\tcc -x c -fPIC -c $< -o $@\n");
   slice();
-  candidate("120000", "5000");
+  candidate("60000", "5000");
   request.build = "make -s";
   request.run = "./app";
   request.check = "./app";

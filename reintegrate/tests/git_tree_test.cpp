@@ -63,7 +63,7 @@ TEST_F(Git, CommitsThePatchAndNothingElse) {
   shell("echo staged >> build.sh && git add build.sh && echo unstaged >> src/config.h && echo new > untracked");
   std::string before = shell("git status --porcelain");
   auto tree = inspect();
-  shell("sed -i s/0.10/0.01/ src/k.cu");
+  shell("sed -i s/0.05/0.01/ src/k.cu");
   auto commit = tree->commit_files({root / "src/k.cu"}, "Tune\n", root / "out");
   ASSERT_TRUE(commit.ok()) << commit.error().message;
   Status switched = tree->switch_to("tuned", *commit, {root / "src/k.cu"});
@@ -77,7 +77,7 @@ TEST_F(Git, CommitsWithoutAnIdentity) {
   make_git();
   shell("git config --unset user.name; git config --unset user.email; git config user.useConfigOnly true");
   setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
-  shell("sed -i s/0.10/0.01/ src/k.cu");
+  shell("sed -i s/0.05/0.01/ src/k.cu");
   auto commit = GitTree::at(root).commit_files({root / "src/k.cu"}, "Tune\n", root);
   unsetenv("GIT_CONFIG_GLOBAL");
   EXPECT_TRUE(commit.ok()) << commit.error().message;
@@ -86,7 +86,7 @@ TEST_F(Git, CommitsWithoutAnIdentity) {
 TEST_F(Git, RunsNoHooks) {
   make_git();
   write(".git/hooks/pre-commit", "#!/bin/sh\ntouch hooked\nexit 1\n");
-  shell("chmod +x .git/hooks/pre-commit && cp .git/hooks/pre-commit .git/hooks/post-checkout && sed -i s/0.10/0.01/ src/k.cu");
+  shell("chmod +x .git/hooks/pre-commit && cp .git/hooks/pre-commit .git/hooks/post-checkout && sed -i s/0.05/0.01/ src/k.cu");
   GitTree tree = GitTree::at(root);
   auto commit = tree.commit_files({root / "src/k.cu"}, "Tune\n", root);
   ASSERT_TRUE(commit.ok());

@@ -13,7 +13,7 @@ namespace {
 class Journal : public Application {
  protected:
   SourcePatch patch() {
-    candidate("0.10", "0.01");
+    candidate("0.05", "0.01");
     return *plan_patch({request.mep, request.original, request.candidate, nullptr, root});
   }
   PatchJournal open() {
