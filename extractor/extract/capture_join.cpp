@@ -1,11 +1,11 @@
-// See capture_join.h. Namesakes that no sign tells apart all join: one header's kernel in several units is one kernel,
-// and where the texts differ the caller asks the user.
+// See capture_join.h. One header's kernel in several units is one kernel: any of them will do.
 #include "extractor/extract/capture_join.h"
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 
+#include "core/base/file.h"
 #include "core/model/kernel_key.h"
 #include "sandbox/compile/nvcc_image.h"
 #include "sandbox/judge/element.h"
@@ -54,28 +54,72 @@ int CaptureJoin::signs(const CapturedInstance& instance, const ScannedKernel& ke
   constexpr int kNever = -1, kFile = 1000;
   if (instance.kernel != kernel.key || !same_layout(instance.parameters, kernel.parameters)) return kNever;
   if (instance.unit == kernel.tu) return kFile;
+  // What the application's own symbols said of it, without folder and ending.
+  if (!instance.source_stem.empty())
+    return std::filesystem::path(kernel.tu).stem() == instance.source_stem ? kFile : kNever;
   // A name without a slash is a module's that was linked from several files.
   if (instance.unit.find('/') != std::string::npos) return kNever;
   if (std::string mark = file_mark(instance.mangled); !mark.empty()) return is_mark_of(mark, kernel.tu) ? kFile : kNever;
-  if (instance.code.size == 0) return 0;
-  auto [company, fresh] =
-      company_.try_emplace(instance.code.chunks.empty() ? "" : instance.code.chunks.front().hex());
+  const std::string& code = code_of(instance);
+  if (code.empty()) return 0;
+  if (std::string mark = file_mark(code); !mark.empty() && is_mark_of(mark, kernel.tu)) return kFile;
+  auto [company, fresh] = company_.try_emplace(instance.code.chunks.front().hex());
   if (fresh)
-    if (auto code = capture_.load(instance.code); code.ok())
-      for (auto& name : cubin_kernels({reinterpret_cast<const char*>(code->data()), code->size()}))
-        company->second.push_back(canonical_key(name));
+    for (auto& name : cubin_kernels(code)) company->second.push_back(canonical_key(name));
   int known = 0;
   for (auto& other : index_.kernels)
     known += other.tu == kernel.tu && std::count(company->second.begin(), company->second.end(), other.key) > 0;
   return known;
 }
 
-bool CaptureJoin::joins(const CapturedInstance& instance, const ScannedKernel& kernel) const {
+const std::string& CaptureJoin::code_of(const CapturedInstance& instance) const {
+  static const std::string kNone;
+  if (instance.code.chunks.empty()) return kNone;
+  auto [code, fresh] = codes_.try_emplace(instance.code.chunks.front().hex());
+  if (fresh)
+    if (auto bytes = capture_.load(instance.code); bytes.ok())
+      code->second.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return code->second;
+}
+
+std::optional<bool> CaptureJoin::is_code_of(const CapturedInstance& instance, const ScannedKernel& kernel) const {
+  std::string_view ran = cubin_code(code_of(instance), kernel.key);
+  if (ran.empty() || instance.settings.binary_version == 0) return std::nullopt;
+  std::string arch = "sm_" + std::to_string(instance.settings.binary_version);
+  auto [built, fresh] = built_.try_emplace(kernel.tu + " " + arch);
+  if (fresh) {
+    auto unit = std::find_if(index_.units.begin(), index_.units.end(), [&](auto& one) { return one.file == kernel.tu; });
+    if (unit == index_.units.end()) return std::nullopt;
+    NvccOptions options;
+    options.command = unit->command, options.folder = unit->folder, options.arch = arch;
+    // The file is compiled from a place of its own: what stands beside it must be found from there.
+    options.command.push_back("-I" + std::filesystem::path(kernel.tu).parent_path().string());
+    auto nvcc = NvccCompiler::find(options);
+    auto text = read_text(kernel.tu);
+    if (nvcc.ok() && text.ok()) built->second = nvcc->compile(*text, {}).image;
+  }
+  std::string_view own = cubin_code(built->second, kernel.key);
+  return own.empty() ? std::nullopt : std::optional(own == ran);
+}
+
+CaptureJoin::Answer CaptureJoin::joins(const CapturedInstance& instance, const ScannedKernel& kernel) const {
   int own = signs(instance, kernel);
-  if (own < 0) return false;
-  for (auto& other : index_.kernels)
-    if (other.key == kernel.key && signs(instance, other) > own) return false;
-  return true;
+  if (own < 0) return Answer::No;
+  std::vector<const ScannedKernel*> rivals;
+  for (auto& other : index_.kernels) {
+    bool same_text = other.definition.file == kernel.definition.file && other.definition.begin == kernel.definition.begin;
+    if (other.key != kernel.key || same_text || signs(instance, other) < own) continue;
+    if (signs(instance, other) > own) return Answer::No;
+    rivals.push_back(&other);
+  }
+  if (rivals.empty()) return Answer::Yes;
+  auto mine = is_code_of(instance, kernel);
+  if (mine && !*mine) return Answer::No;
+  bool others_out = std::all_of(rivals.begin(), rivals.end(), [&](auto* rival) {
+    auto theirs = is_code_of(instance, *rival);
+    return theirs && !*theirs;
+  });
+  return mine && others_out ? Answer::Yes : Answer::Doubt;
 }
 
 }  // namespace kernelift
