@@ -1,7 +1,7 @@
 // kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
 #include "cli/verbs.h"
 #include "core/model/kernel_key.h"
-#include "extractor/record/cuda/find_cupti.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
 #include "sandbox/compile/paths.h"

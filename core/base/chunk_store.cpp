@@ -12,7 +12,6 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace fs = std::filesystem;
 
@@ -24,7 +23,9 @@ constexpr uint32_t kRecordMagic = 0x52424c4bu;  // "KLBR"
 constexpr uint64_t kAlignment = 8;
 constexpr int kCompressionLevel = 1;
 constexpr uint64_t kWriteBack = 32 << 20;
-enum Encoding : uint32_t { kRaw = 0, kZstd = 1 };
+constexpr uint32_t kOldestReader = 2;
+constexpr int kLongestChain = 16;  ///< Differences of differences that a reader has to follow.
+enum Encoding : uint32_t { kRaw = 0, kZstd = 1, kDifference = 2 };
 
 struct FileHead {
   char magic[8];
@@ -41,14 +42,20 @@ struct RecordHead {
     return hash_bytes({reinterpret_cast<const std::byte*>(this), offsetof(RecordHead, check)}).low;
   }
   bool sound() const {
-    return magic == kRecordMagic && check == expected_check() && encoding <= kZstd && raw <= kLargestChunk &&
-           stored <= raw && (encoding == kZstd || stored == raw);
+    return magic == kRecordMagic && check == expected_check() && encoding <= kDifference && raw <= kLargestChunk &&
+           stored <= raw && (encoding != kRaw || stored == raw);
   }
 };
 static_assert(sizeof(FileHead) == 16 && sizeof(RecordHead) == 40);
 
 struct HashOfHash {
   size_t operator()(const Hash& hash) const { return hash.low; }
+};
+
+/// Where a chunk's data is in the file.
+struct Place {
+  uint64_t offset = 0;
+  uint32_t raw = 0, stored = 0, encoding = kRaw;
 };
 
 uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) & ~(kAlignment - 1); }
@@ -84,13 +91,69 @@ size_t read_at(int fd, void* data, size_t size, uint64_t offset) {
   return filled;
 }
 
+/// A difference's data begins with the hash of what it differs from.
+constexpr size_t kBaseBytes = 2 * sizeof(uint64_t);
+
+/// The chunk at `place`, `place.raw` bytes long; `find` gives the Place of another chunk or nullptr. False for anything
+/// that does not fit: content is not checked here.
+template <class Find>
+bool load(int fd, const Place& place, std::byte* into, Find&& find, int depth = 0) {
+  if (place.encoding == kRaw) return read_at(fd, into, place.raw, place.offset) == place.raw;
+  std::vector<char> stored(place.stored);
+  if (read_at(fd, stored.data(), place.stored, place.offset) != place.stored) return false;
+  size_t skip = place.encoding == kDifference ? kBaseBytes : 0;
+  if (stored.size() < skip) return false;
+  if (ZSTD_decompress(into, place.raw, stored.data() + skip, stored.size() - skip) != place.raw) return false;
+  if (place.encoding == kZstd) return true;
+  Hash base;
+  std::memcpy(&base.high, stored.data(), sizeof base.high);
+  std::memcpy(&base.low, stored.data() + sizeof base.high, sizeof base.low);
+  const Place* from = depth < kLongestChain ? find(base) : nullptr;
+  if (!from || from->raw != place.raw) return false;
+  std::vector<std::byte> other(place.raw);
+  if (!load(fd, *from, other.data(), find, depth + 1)) return false;
+  for (size_t i = 0; i < other.size(); ++i) into[i] ^= other[i];
+  return true;
+}
+
 }  // namespace
 
 /// What one thread needs to make a record.
 struct RecordMaker {
   ZSTD_CCtx* zstd = ZSTD_createCCtx();
   std::vector<char> record;  ///< Head, data and padding of one chunk, written by one call.
+  std::vector<std::byte> other;
   ~RecordMaker() { ZSTD_freeCCtx(zstd); }
+
+  char* data() { return record.data() + sizeof(RecordHead); }
+  void make_room(size_t bytes) {
+    record.resize(sizeof(RecordHead) + kBaseBytes + ZSTD_compressBound(bytes) + kAlignment);
+  }
+  /// Puts compressed `bytes` behind `skip` bytes of the record's data; 0 if that is not shorter, else the data's size.
+  size_t compress(std::span<const std::byte> bytes, size_t skip) {
+    make_room(bytes.size());
+    if (!zstd) return 0;
+    size_t stored = ZSTD_compressCCtx(zstd, data() + skip, ZSTD_compressBound(bytes.size()), bytes.data(), bytes.size(),
+                                      kCompressionLevel);
+    return ZSTD_isError(stored) || stored + skip >= bytes.size() ? 0 : stored + skip;
+  }
+  /// The difference from the first chunk of `line`; 0 if it is not worth it.
+  size_t difference(int fd, std::span<const std::byte> bytes, const std::vector<std::pair<Hash, Place>>& line) {
+    constexpr size_t kWorthIt = 4;  ///< A difference must be so much shorter than the chunk.
+    auto find = [&](const Hash& hash) -> const Place* {
+      for (auto& [key, place] : line)
+        if (key == hash) return &place;
+      return nullptr;
+    };
+    other.resize(bytes.size());
+    if (line.empty() || !load(fd, line.front().second, other.data(), find)) return 0;
+    for (size_t i = 0; i < other.size(); ++i) other[i] ^= bytes[i];
+    size_t stored = compress(other, kBaseBytes);
+    if (stored == 0 || stored > bytes.size() / kWorthIt) return 0;
+    std::memcpy(data(), &line.front().first.high, sizeof(uint64_t));
+    std::memcpy(data() + sizeof(uint64_t), &line.front().first.low, sizeof(uint64_t));
+    return stored;
+  }
 };
 
 struct ChunkWriter::State {
@@ -98,7 +161,21 @@ struct ChunkWriter::State {
   int fd = -1;
   std::mutex turn;  ///< Guards what follows; hashing and compression are done outside of it.
   uint64_t end = 0, begun = 0;  ///< Of the file; of what the disk was told to write.
-  std::unordered_set<Hash, HashOfHash> known;
+  struct Known {
+    Place place;
+    int chain = 0;  ///< How many differences lead to it.
+    Hash base{};    ///< Of a difference.
+  };
+  std::vector<std::pair<Hash, Place>> line_of(Hash hash) const {
+    std::vector<std::pair<Hash, Place>> line;
+    for (auto at = known.find(hash); at != known.end(); at = known.find(at->second.base)) {
+      line.emplace_back(at->first, at->second.place);
+      if (at->second.chain == 0) break;
+    }
+    return line;
+  }
+
+  std::unordered_map<Hash, Known, HashOfHash> known;
   std::vector<std::unique_ptr<RecordMaker>> idle;
 
   ~State() {
@@ -116,36 +193,51 @@ Result<std::unique_ptr<ChunkWriter>> ChunkWriter::create(const fs::path& file) {
   if (state->fd < 0) return file_error("create", file);
   state->idle.push_back(std::make_unique<RecordMaker>());
   if (!state->idle.back()->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
-  FileHead head{{}, kChunkStoreVersion, kChunkStoreVersion};
+  FileHead head{{}, kChunkStoreVersion, kOldestReader};
   std::memcpy(head.magic, kFileMagic, sizeof kFileMagic);
   if (!write_at(state->fd, &head, sizeof head, 0)) return file_error("write", file);
   state->end = sizeof head;
   return std::unique_ptr<ChunkWriter>(new ChunkWriter(std::move(state)));
 }
 
-Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
+Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) { return store(bytes, nullptr); }
+Result<Hash> ChunkWriter::put_like(std::span<const std::byte> bytes, const Hash& base) { return store(bytes, &base); }
+
+Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* base) {
   KERNELIFT_ASSERT(bytes.size() <= kLargestChunk, "chunks are cut by the caller");
   State& s = *state_;
   Hash hash = hash_bytes(bytes);
   std::unique_ptr<RecordMaker> maker;
+  int chain = 0;
+  std::vector<std::pair<Hash, Place>> line;  // From the base to what it goes back to: read without the lock.
   {
     std::lock_guard lock(s.turn);
     if (s.known.contains(hash)) return hash;
     if (!s.idle.empty()) maker = std::move(s.idle.back()), s.idle.pop_back();
+    if (base)
+      if (auto found = s.known.find(*base); found != s.known.end() && found->second.chain < kLongestChain &&
+                                            found->second.place.raw == bytes.size()) {
+        chain = found->second.chain + 1;
+        line = s.line_of(*base);
+      }
   }
   if (!maker) maker = std::make_unique<RecordMaker>();
-  std::vector<char>& record = maker->record;
-  record.resize(sizeof(RecordHead) + ZSTD_compressBound(bytes.size()) + kAlignment);
-  char* data = record.data() + sizeof(RecordHead);
-  size_t stored = maker->zstd ? ZSTD_compressCCtx(maker->zstd, data, ZSTD_compressBound(bytes.size()), bytes.data(),
-                                                  bytes.size(), kCompressionLevel)
-                              : bytes.size();
   RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
-  if (ZSTD_isError(stored) || stored >= bytes.size()) {
-    head.encoding = kRaw;
-    stored = bytes.size();
-    if (stored > 0) std::memcpy(data, bytes.data(), stored);
+  size_t stored = 0;
+  if (chain > 0) stored = maker->difference(s.fd, bytes, line);
+  if (stored > 0) {
+    head.encoding = kDifference;
+  } else {
+    chain = 0;
+    stored = maker->compress(bytes, 0);
+    if (stored == 0) {
+      head.encoding = kRaw;
+      stored = bytes.size();
+      if (stored > 0) std::memcpy(maker->data(), bytes.data(), stored);
+    }
   }
+  std::vector<char>& record = maker->record;
+  char* data = maker->data();
   head.stored = static_cast<uint32_t>(stored);
   head.check = head.expected_check();
   std::memcpy(record.data(), &head, sizeof head);
@@ -159,8 +251,9 @@ Result<Hash> ChunkWriter::put(std::span<const std::byte> bytes) {
       if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
       return error;
     }
+    s.known[hash] = {{s.end + sizeof head, head.raw, head.stored, head.encoding}, chain};
+    if (chain > 0) s.known[hash].base = *base;
     s.end += size;
-    s.known.insert(hash);
     if (s.end - s.begun >= kWriteBack) {
       // The disk begins now, not at the sync that somebody waits for. Where that cannot be asked, it begins later.
       sync_file_range(s.fd, static_cast<off_t>(s.begun), static_cast<off_t>(s.end - s.begun), SYNC_FILE_RANGE_WRITE);
@@ -182,10 +275,6 @@ uint64_t ChunkWriter::file_bytes() const {
 }
 
 struct ChunkReader::State {
-  struct Place {
-    uint64_t offset;
-    uint32_t raw, stored, encoding;
-  };
   fs::path file;
   int fd = -1;
   uint64_t size = 0;
@@ -271,14 +360,11 @@ Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>
     return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " + std::to_string(size));
   size_t start = out.size();
   out.resize(start + place.raw);
-  bool good = false;
-  if (place.encoding == kRaw) {
-    good = read_at(s.fd, out.data() + start, place.raw, place.offset) == place.raw;
-  } else {
-    std::vector<char> stored(place.stored);
-    good = read_at(s.fd, stored.data(), place.stored, place.offset) == place.stored &&
-           ZSTD_decompress(out.data() + start, place.raw, stored.data(), stored.size()) == place.raw;
-  }
+  auto find = [&](const Hash& base) -> const Place* {
+    auto other = s.places.find(base);
+    return other == s.places.end() ? nullptr : &other->second;
+  };
+  bool good = load(s.fd, place, out.data() + start, find);
   if (good && hash_bytes(std::span(out).subspan(start)) == hash) return done();
   out.resize(start);
   return environment_error(where + " is damaged: its content does not match its checksum; record again");

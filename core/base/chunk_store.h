@@ -4,7 +4,7 @@
 // no delete.
 //
 //   file   "KLBLOBS1" u32 version u32 oldest_reader, then records, each at a multiple of 8
-//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data,
+//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd, 2 zstd of the difference from another chunk) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data,
 //   padding
 //
 // `check` is the low word of the hash of the 32 bytes before it. The data is checked by its content hash when it is
@@ -22,7 +22,7 @@
 
 namespace kernelift {
 
-inline constexpr uint32_t kChunkStoreVersion = 1;
+inline constexpr uint32_t kChunkStoreVersion = 2;
 inline constexpr uint32_t kLargestChunk = 16 << 20;  ///< Larger sizes in a record's head are damage, not data.
 
 /// Appends chunks; put() may be called by several threads at once, which then hash and compress side by side. Memory:
@@ -35,6 +35,9 @@ class ChunkWriter {
   /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is there. After an Error the file is as it was
   /// before.
   Result<Hash> put(std::span<const std::byte> bytes);
+  /// The same, but where the chunk is much like `base` (an equally long one that is stored here) only what differs is
+  /// kept: a kernel that changes a word in every page makes no new copy of its memory.
+  Result<Hash> put_like(std::span<const std::byte> bytes, const Hash& base);
   /// Returns when all chunks are on the disk.
   Status sync();
   uint64_t file_bytes() const;
@@ -42,6 +45,7 @@ class ChunkWriter {
  private:
   struct State;
   explicit ChunkWriter(std::unique_ptr<State>);
+  Result<Hash> store(std::span<const std::byte> bytes, const Hash* base);
   std::unique_ptr<State> state_;
 };
 

@@ -139,6 +139,7 @@ Json instance_to_json(const CapturedInstance& instance) {
           {"held_out", instance.held_out},
           {"regions", regions},
           {"variables", variables}};
+  if (!instance.source_stem.empty()) line["source_stem"] = instance.source_stem;
   if (instance.settings.known) line["settings"] = settings_to_json(instance.settings);
   if (instance.code.size > 0) line["code"] = image_to_json(instance.code);
   return line;
@@ -179,6 +180,7 @@ CapturedInstance instance_from_json(const Json& from) {
     images_from_json(entry, variable.before, variable.after);
     instance.variables.push_back(std::move(variable));
   }
+  instance.source_stem = from.value("source_stem", "");
   if (from.contains("settings")) instance.settings = settings_from_json(from["settings"]);
   if (from.contains("code")) instance.code = image_from_json(from["code"]);
   return instance;
@@ -355,17 +357,21 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& fol
   return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
 }
 
-Result<Image> CaptureWriter::store(std::span<const std::byte> bytes) {
+Result<Image> CaptureWriter::store(std::span<const std::byte> bytes, const Image* base) {
   Image image;
   image.size = bytes.size();
   for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
-    KERNELIFT_ASSIGN(Hash hash, state_->chunks->put(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at))));
+    bool like = base && base->size == bytes.size();
+    KERNELIFT_ASSIGN(Hash hash, store_chunk(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)),
+                                            like ? &base->chunks[at / kChunkBytes] : nullptr));
     image.chunks.push_back(hash);
   }
   return image;
 }
 
-Result<Hash> CaptureWriter::store_chunk(std::span<const std::byte> bytes) { return state_->chunks->put(bytes); }
+Result<Hash> CaptureWriter::store_chunk(std::span<const std::byte> bytes, const Hash* base) {
+  return base ? state_->chunks->put_like(bytes, *base) : state_->chunks->put(bytes);
+}
 
 Status CaptureWriter::finish_instance(const CapturedInstance& instance) {
   KERNELIFT_TRY(state_->chunks->sync());

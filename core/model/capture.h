@@ -82,6 +82,7 @@ struct CapturedInstance {
   std::string kernel;         ///< canonical_key of the kernel.
   std::string mangled;        ///< As the device image spells it.
   std::string unit;           ///< Source file of its module, where known: tells equal keys of two files apart.
+  std::string source_stem;    ///< Name without folder and ending of the file its module was compiled from, if only that.
   uint64_t launch_index = 0;  ///< N-th launch of this kernel, from 0.
   Geometry geometry;
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
@@ -137,10 +138,11 @@ class CaptureWriter {
   /// The folder is made if need be; one that holds a capture already is an Error.
   static Result<std::unique_ptr<CaptureWriter>> create(const std::filesystem::path& folder);
   ~CaptureWriter();
-  /// Stores `bytes` in chunks, each distinct chunk once.
-  Result<Image> store(std::span<const std::byte> bytes);
+  /// Stores `bytes` in chunks, each distinct chunk once; of a chunk that is much like `base`'s, an image of equal size
+  /// stored before, only what differs.
+  Result<Image> store(std::span<const std::byte> bytes, const Image* base = nullptr);
   /// Stores one chunk of an image (kChunkBytes, the last one less) that the caller puts together from several threads.
-  Result<Hash> store_chunk(std::span<const std::byte> bytes);
+  Result<Hash> store_chunk(std::span<const std::byte> bytes, const Hash* base = nullptr);
   /// Makes the instance and all its chunks durable.
   Status finish_instance(const CapturedInstance& instance);
   /// Writes profile and omissions; call last. A forked child that must not touch its parent's files just drops the

@@ -229,6 +229,66 @@ TEST_F(CaptureTest, LeavesOutAnInstanceWhoseLineIsDamaged) {
   EXPECT_THAT(capture->damage()[0], HasSubstr("instances.jsonl at offset "));
 }
 
+TEST_F(CaptureTest, KeepsOnlyTheDifferenceOfImagesThatChangedALittleEverywhere) {
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  auto bytes = random_bytes(2 * kChunkBytes + 100, 5);
+  Image last = *writer->store(bytes);
+  uint64_t first_size = writer->stored_bytes();
+  std::vector<std::vector<std::byte>> contents = {bytes};
+  std::vector<Image> images = {last};
+  for (int round = 1; round <= 40; ++round) {  // Longer than the longest chain of differences.
+    for (size_t at = size_t(round); at < bytes.size(); at += 4096) bytes[at] ^= std::byte(round);
+    images.push_back(*writer->store(bytes, &images.back()));
+    contents.push_back(bytes);
+  }
+  auto other = random_bytes(2 * kChunkBytes + 100, 6);  // All of it is different: stored whole.
+  images.push_back(*writer->store(other, &images.back()));
+  contents.push_back(other);
+  EXPECT_LT(writer->stored_bytes(), 5 * first_size) << "41 images and one";
+  CapturedInstance instance;
+  instance.id = "x";
+  for (auto& image : images) instance.regions.push_back({4096, MemoryKind::Device, image, image, "arg 0"});
+  ASSERT_TRUE(writer->finish_instance(instance).ok());
+  auto capture = Capture::open(folder_);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  for (size_t i = 0; i < images.size(); ++i) {
+    auto read = capture->load(images[i]);
+    ASSERT_TRUE(read.ok()) << i << ": " << read.error().message;
+    EXPECT_EQ(*read, contents[i]) << i;
+  }
+}
+
+TEST_F(CaptureTest, SurvivesDamageToDifferencesAndToWhatTheyAreFrom) {
+  auto writer = std::move(*CaptureWriter::create(folder_));
+  std::vector<std::byte> bytes(5000, std::byte{7});
+  for (size_t i = 0; i < bytes.size(); i += 3) bytes[i] = std::byte(i);
+  Image before = *writer->store(bytes);
+  for (int round = 0; round < 3; ++round) {
+    bytes[size_t(round) * 100] ^= std::byte{1};
+    Image after = *writer->store(bytes, &before);
+    CapturedInstance instance;
+    instance.id = "x" + std::to_string(round), instance.regions = {{4096, MemoryKind::Device, before, after, "arg 0"}};
+    ASSERT_TRUE(writer->finish_instance(instance).ok());
+    before = after;
+  }
+  writer.reset();
+  auto sound = std::move(*read_bytes(folder_ / "blobs.klb"));
+  std::mt19937 random(3);
+  for (int i = 0; i < 3000; ++i) {
+    auto damaged = sound;
+    if (i % 3 == 0) damaged.resize(random() % damaged.size());
+    else damaged[random() % damaged.size()] ^= std::byte(1 << random() % 8);
+    overwrite(folder_ / "blobs.klb", damaged);
+    auto capture = Capture::open(folder_);
+    if (!capture.ok()) continue;
+    for (auto& instance : capture->instances())
+      for (auto* image : {&instance.regions[0].before, &instance.regions[0].after}) {
+        auto read = capture->load(*image);
+        if (!read.ok()) EXPECT_FALSE(read.error().message.empty());
+      }
+  }
+}
+
 TEST_F(CaptureTest, RefusesAFutureVersionOfEachFile) {
   write_two();
   auto blobs = std::move(*read_bytes(folder_ / "blobs.klb"));

@@ -41,6 +41,12 @@ std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   std::string text = line;
   for (size_t i = 0; i < profile.size() && i < most; ++i) {
     auto& kernel = profile[i];
+    if (kernel.total_us == 0) {  // Launched, but not timed: no kernel that was asked for had been launched yet.
+      std::snprintf(line, sizeof line, "%7s %10s %9llu %10s %10s %10s  ", "-", "-",
+                    static_cast<unsigned long long>(kernel.count), "-", "-", "-");
+      text += line + kernel.key + "\n";
+      continue;
+    }
     std::snprintf(line, sizeof line, "%6.1f%% %10s %9llu %10s %10s %10s  ", 100 * kernel.total_us / total,
                   duration_text(kernel.total_us).c_str(), static_cast<unsigned long long>(kernel.count),
                   duration_text(kernel.median_us).c_str(), duration_text(kernel.min_us).c_str(),

@@ -163,16 +163,16 @@ bool Recorder::capture_after(double seconds) {
   OwnTime timer(own_seconds_);
   CapturedInstance& instance = *pending_;
   instance.microseconds = seconds * 1e6;
-  auto store = [&](uint64_t address, uint64_t size, Image& into) {
-    auto image = archive_.writer().store(memory_at(address, size));
+  auto store = [&](uint64_t address, const Image& before, Image& into) {
+    auto image = archive_.writer().store(memory_at(address, before.size), &before);
     if (image.ok()) into = std::move(*image);
     else stop(image.error().message);
     return image.ok();
   };
   for (auto& region : instance.regions)
-    if (!store(region.address, region.before.size, region.after)) return false;
+    if (!store(region.address, region.before, region.after)) return false;
   for (auto& variable : instance.variables)
-    if (!store(variable.address, variable.before.size, variable.after)) return false;
+    if (!store(variable.address, variable.before, variable.after)) return false;
   if (auto status = archive_.writer().finish_instance(instance); !status.ok()) {
     stop(status.error().message);
     return false;

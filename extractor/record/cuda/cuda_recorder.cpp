@@ -19,16 +19,17 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
 constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
-constexpr auto kManifestEvery = std::chrono::seconds(5);
+constexpr auto kManifestEvery = std::chrono::seconds(2);
 constexpr size_t kMostAwaited = 1 << 18;
 constexpr int kMostAbandonedInARow = 3;
 constexpr size_t kMostThreads = 12;
+constexpr uint64_t kEnoughOthers = 4096;
 
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475;
 
 /// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kWrite, kMemory, kCaptureBegin, kCaptureEnd };
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kMemory, kCaptureBegin, kCaptureEnd, kLoad };
 constexpr size_t kMostCalls = 2048;
 std::array<uint8_t, kMostCalls> parts{};
 
@@ -36,12 +37,15 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
   if (is_launch(cbid)) return kLaunch;
   if (is_graph_launch(cbid)) return kGraphLaunch;
-  if (begins("cuStreamBeginCapture")) return kCaptureBegin;
+  if (begins("cuStreamBegin")) return kCaptureBegin;  // …Capture, …CaptureToGraph, …RecaptureToGraph
   if (begins("cuStreamEndCapture")) return kCaptureEnd;
   if (is_memory_call(cbid)) return kMemory;
+  if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary")) return kLoad;
   // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
-  if ((begins("cuMemcpy") && !to_host) || begins("cuMemset")) return kWrite;
+  if ((begins("cuMemcpy") && !to_host) || begins("cuMemset")) return kChange;
+  for (auto also : {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuLaunchHostFunc", "cuCtxDestroy", "cuDevicePrimaryCtxRe"})
+    if (begins(also)) return kChange;
   return kNone;
 }
 
@@ -141,11 +145,9 @@ void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceDat
         stillness_.stream_gone(event.context, event.resourceHandle.stream);
         break;
       case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-        gate_.enter();  // Not under an image that is being taken.
         stillness_.context_gone(event.context);
         snapshots_.context_gone(event.context);
         allocations_.context_gone(event.context);
-        gate_.leave();
         break;
       case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING: {
@@ -172,6 +174,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
+      else if (parts[cbid] == kGraphLaunch) graph_enter();
       else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       return;
     }
@@ -186,6 +189,12 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
       // All these begin with the stream.
       case kCaptureBegin: if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams)); break;
+      case kLoad:
+        if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
+          auto& load = *static_cast<const cuModuleLoadData_params*>(call.functionParams);
+          modules_.code_given(*load.module, load.image);
+        }
+        break;
       case kCaptureEnd: stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams)); break;
       default: break;
     }
@@ -226,11 +235,8 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   bool chosen = false;
   {
     std::lock_guard lock(turn_);
-    if (!activity_on_) {
-      activity_on_ = true;
-      if (auto status = start_activity(cupti_); !status.ok())
-        archive_.omit("durations", status.error().message);
-    }
+    time_kernels();
+    wanted_seen_ = true;
     if (awaited_.size() >= kMostAwaited) awaited_.clear();
     chosen = kernel.chooser->wants(traits) && !archive_.stopped();
     awaited_[call.correlationId] = {&kernel, traits, "", chosen, -1};
@@ -238,6 +244,26 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), traits, index)) *call.correlationData = kCapturing;
   else settle(call.correlationId, nullptr, "");
+}
+
+/// EXPECTS: turn_ is held.
+void CudaRecorder::time_kernels() {
+  if (activity_on_) return;
+  activity_on_ = true;
+  if (auto status = start_activity(cupti_); !status.ok()) archive_.omit("durations", status.error().message);
+}
+
+/// What kernels a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
+void CudaRecorder::graph_enter() {
+  if (graphs_known_ || pattern_.wants_nothing()) return;
+  std::unique_lock lock(turn_);
+  time_kernels();
+  graphs_known_ = wanted_seen_ || others_seen_ >= kEnoughOthers;
+  if (!graphs_known_ || wanted_seen_) return;
+  activity_on_ = false;
+  lock.unlock();
+  OwnCall ours;
+  stop_activity(cupti_);
 }
 
 bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel,
@@ -270,7 +296,7 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   char id[64];
   std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(identity).hex().c_str(), static_cast<unsigned long long>(index));
   instance.id = id;
-  instance.kernel = kernel.key, instance.mangled = kernel.mangled;
+  instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
   instance.launch_index = index, instance.geometry = launch.geometry;
   instance.arguments = std::move(arguments), instance.parameters = kernel.layout;
   instance.settings = decode_settings(cbid, launch);
@@ -389,7 +415,11 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
     }
     profile->profile.add(run.geometry, run.microseconds);
     if (device_.empty()) device_ = device_text(int(run.device));
-    if (!profile->wanted) return;
+    if (!profile->wanted) {
+      ++others_seen_;
+      return;
+    }
+    wanted_seen_ = true;
     if (run.in_graph)
       archive_.omit(profile->key + " in CUDA graphs", "a graph's kernels are timed, but their images are not taken");
     auto found = awaited_.find(run.correlation);

@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "extractor/record/archive.h"
-#include "extractor/record/cuda/activity.h"
-#include "extractor/record/cuda/cupti.h"
-#include "extractor/record/cuda/memory/stillness.h"
+#include "extractor/record/cuda/cupti/activity.h"
+#include "extractor/record/cuda/cupti/cupti.h"
+#include "extractor/record/cuda/quiet/stillness.h"
 #include "extractor/record/cuda/snapshot.h"
 
 namespace kernelift {
@@ -65,6 +65,8 @@ class CudaRecorder {
                    std::vector<std::byte> arguments, const LaunchTraits& traits, uint64_t index);
   void take_after(bool launched);
   void late_launch(CUcontext context);
+  void graph_enter();
+  void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void want(CudaKernel& kernel);
   void abandoned(const std::string& what, const std::string& why);
@@ -87,11 +89,13 @@ class CudaRecorder {
   Snapshots snapshots_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   int abandoned_in_a_row_ = 0;
-  std::atomic<bool> images_off_{false};
+  std::atomic<bool> images_off_{false}, graphs_known_{false};
 
   std::mutex turn_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
   Archive archive_;
-  bool activity_on_ = false, in_manifest_ = false;
+  bool activity_on_ = false;
+  bool wanted_seen_ = false;      ///< A kernel that was asked for, in a launch or in a graph.
+  uint64_t others_seen_ = 0;      ///< Timed only because a graph might have held one.
   std::unordered_map<uint32_t, Awaited> awaited_;
   std::unordered_map<const char*, NamedProfile*> by_pointer_;
   std::unordered_map<std::string, std::unique_ptr<NamedProfile>> by_name_;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "extractor/record/cuda/cuda_recorder.h"
-#include "extractor/record/cuda/detour.h"
+#include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/own_thread.h"
 
 namespace kernelift {

@@ -37,6 +37,7 @@ class KernelPattern {
   explicit KernelPattern(const RecordConfig& config);
   bool wants(const std::string& key, const std::string& mangled) const;
   bool broken() const { return broken_; }
+  bool wants_nothing() const { return nothing_; }
 
  private:
   std::optional<std::regex> pattern_;

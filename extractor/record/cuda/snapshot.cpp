@@ -176,10 +176,11 @@ Status Snapshots::after(CUcontext context, CapturedInstance& instance) {
   PerContext& here = per_context(context);
   here.images.changed();
   for (auto& region : instance.regions) {
-    KERNELIFT_ASSIGN(region.after, here.images.image(region.address, region.before.size, region.kind));
+    KERNELIFT_ASSIGN(region.after, here.images.image(region.address, region.before.size, region.kind, &region.before));
   }
   for (auto& variable : instance.variables) {
-    KERNELIFT_ASSIGN(variable.after, here.images.image(variable.address, variable.before.size, MemoryKind::Variable));
+    KERNELIFT_ASSIGN(variable.after, here.images.image(variable.address, variable.before.size, MemoryKind::Variable,
+                                                       &variable.before));
   }
   bytes_read_ = here.images.bytes_read();
   return done();

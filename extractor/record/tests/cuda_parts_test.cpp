@@ -6,14 +6,15 @@
 #include <thread>
 
 #include "core/base/file.h"
-#include "extractor/record/cuda/detour.h"
+#include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
 #include "extractor/record/cuda/memory/cubin.h"
-#include "extractor/record/cuda/memory/gate.h"
+#include "extractor/record/cuda/quiet/gate.h"
 #include "extractor/record/cuda/memory/images.h"
 #include "extractor/record/cuda/memory/modules.h"
-#include "extractor/record/cuda/memory/stillness.h"
+#include "extractor/record/cuda/memory/symbol_file.h"
+#include "extractor/record/cuda/quiet/stillness.h"
 
 // Not in the namespace: CUPTI's structures are C.
 #include <cupti.h>
@@ -199,6 +200,24 @@ TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {
   }
 }
 
+int local_thing = 1;  ///< Internal: its symbol stands behind this file's name.
+
+TEST(SymbolFile, SaysWhichFileALocalSymbolCameFrom) {
+  EXPECT_EQ(symbol_file_of(&local_thing), "cuda_parts_test.cpp");
+  int on_the_stack = 0;
+  EXPECT_EQ(symbol_file_of(&on_the_stack), "");
+  EXPECT_EQ(symbol_file_of(nullptr), "");
+}
+
+TEST(SymbolFile, TakesTheSourcesStemOutOfNvccsTemporaryNames) {
+  EXPECT_EQ(source_stem("tmpxft_00001304_00000000-6_two_words.cudafe1.cpp"), "two_words");
+  EXPECT_EQ(source_stem("plain.cudafe1.cpp"), "plain");
+  EXPECT_EQ(source_stem("kernels.cu"), "kernels");
+  EXPECT_EQ(source_stem("a.b.cudafe1.cpp"), "a.b");
+  EXPECT_EQ(source_stem("link.stub"), "");
+  EXPECT_EQ(source_stem(""), "");
+}
+
 /// Device memory that is this process's own; copies are made when they are waited for, as late as a device might.
 class HostCopies : public CopySource {
  public:
@@ -236,7 +255,7 @@ class ImagesTest : public ::testing::Test {
   void SetUp() override {
     writer_ = std::move(*CaptureWriter::create(scratch_.path() / "capture"));
     std::mt19937_64 random(1);
-    for (auto& word : memory_) word = random() >> 20;
+    for (auto& word : memory_) word = random() >> 20 & 0xffff;
   }
   std::vector<std::byte> read_back(const Image& image) {
     CapturedInstance instance;
@@ -441,6 +460,7 @@ TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
   static uint64_t size_in_driver = 0;
   CudaDriver driver;
   driver.cuFuncGetModule = [](CUmodule* module, CUfunction) { return *module = nullptr, CUDA_ERROR_INVALID_HANDLE; };
+  driver.cuKernelGetLibrary = [](CUlibrary*, CUkernel) { return CUDA_ERROR_NOT_FOUND; };
   driver.cuKernelGetFunction = [](CUfunction* function, CUkernel kernel) {
     return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS;
   };

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/file.h"
-#include "extractor/record/cuda/find_cupti.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/record_run.h"
 
 namespace kernelift {

@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <dlfcn.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 
 namespace kernelift {
@@ -194,10 +198,11 @@ TEST_F(RecordRunTest, LeavesOutALaunchThatIsTooLargeAndSaysSo) {
   EXPECT_THAT(outcome->info.omissions[0].why, HasSubstr("arg 0"));
 }
 
-TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
+/// What a library may ask of, and show to, a process that is not ours.
+void expect_good_guest(const char* library, const char* only_export) {
   auto nm = find_program("nm");
   if (!nm) GTEST_SKIP() << "nm is not installed (binutils)";
-  auto listed = run_process({nm->string(), "-D", RECORDER_LIBRARY});
+  auto listed = run_process({nm->string(), "-D", library});
   ASSERT_TRUE(listed.ok() && listed->ok());
   std::istringstream lines(listed->out);
   std::string line;
@@ -205,7 +210,7 @@ TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
   while (std::getline(lines, line)) {
     if (line.find(" U ") == std::string::npos && line.find(" w ") == std::string::npos) {
       ++exported;
-      EXPECT_THAT(line, HasSubstr("kernelift_recorder_attach"));
+      EXPECT_THAT(line, HasSubstr(only_export));
     }
     if (size_t at = line.find("@GLIBC_2."); at != std::string::npos)
       EXPECT_LE(std::atoi(line.c_str() + at + 9), 28) << line;
@@ -215,12 +220,71 @@ TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
   EXPECT_EQ(exported, 1);
 }
 
+/// Loaded whatever the process has: only what every Linux brings.
+void expect_needs_only_libc(const char* library) {
+  auto readelf = find_program("readelf");
+  if (!readelf) GTEST_SKIP() << "readelf is not installed (binutils)";
+  auto listed = run_process({readelf->string(), "-d", library});
+  ASSERT_TRUE(listed.ok() && listed->ok());
+  std::istringstream lines(listed->out);
+  std::string line;
+  int needed = 0;
+  while (std::getline(lines, line)) {
+    if (line.find("(NEEDED)") == std::string::npos) continue;
+    ++needed;
+    EXPECT_THAT(line, ::testing::AnyOf(HasSubstr("[libc.so"), HasSubstr("[libm.so"), HasSubstr("[libpthread.so"),
+                                       HasSubstr("[libdl.so"), HasSubstr("[ld-linux")));
+  }
+  EXPECT_GT(needed, 0);
+}
+
+TEST(RecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
+  expect_good_guest(RECORDER_LIBRARY, "kernelift_recorder_attach");
+  expect_needs_only_libc(RECORDER_LIBRARY);
+}
+
+#if defined(CUDA_RECORDER_LIBRARY)
+TEST(CudaRecorderLibrary, ExportsOneSymbolAndNeedsNoNewGlibc) {
+  expect_good_guest(CUDA_RECORDER_LIBRARY, "InitializeInjection");
+  expect_needs_only_libc(CUDA_RECORDER_LIBRARY);
+}
+
+TEST(CudaRecorderLibrary, DoesNothingInAProcessThatIsNotRecorded) {
+  unsetenv("KERNELIFT_RECORD_FOLDER");
+  void* library = dlopen(CUDA_RECORDER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(library) << dlerror();
+  auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  ASSERT_TRUE(initialize);
+  errno = 77;
+  EXPECT_EQ(initialize(), 1);
+  EXPECT_EQ(errno, 77);
+}
+#endif
+
+TEST(FindCupti, TakesTheNewestThatIsNoNewerThanTheDriver) {
+  auto scratch = std::move(*TemporaryFolder::create("kernelift-cupti-test"));
+  fs::path folder = scratch.path() / "extras/CUPTI/lib64";
+  for (auto name : {"libcupti.so", "libcupti.so.11.8", "libcupti.so.12", "libcupti.so.2025.3.1", "libcupti_static.a"})
+    ASSERT_TRUE(write_atomically(folder / name, std::string_view("x")).ok());
+  EXPECT_EQ(cupti_major("libcupti.so"), 0);
+  EXPECT_EQ(cupti_major("libcupti.so.12"), 12);
+  EXPECT_EQ(cupti_major("libcupti.so.2025.3.1"), 13);
+  setenv("KERNELIFT_CUPTI", folder.c_str(), 1);
+  EXPECT_EQ(find_cupti({}, 0)->filename(), "libcupti.so.2025.3.1");
+  setenv("KERNELIFT_CUPTI", (folder / "libcupti.so.12").c_str(), 1);
+  EXPECT_EQ(find_cupti({}, 0)->filename(), "libcupti.so.12") << "a file is taken at its word";
+  unsetenv("KERNELIFT_CUPTI");
+  EXPECT_EQ(find_cupti({scratch.path()}, 12040)->filename(), "libcupti.so.12");
+}
+
 TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
   std::vector<KernelProfile> profile;
   for (int i = 0; i < 5; ++i) profile.push_back({"k" + std::to_string(i), "", 10, 1000.0 / (i + 1), 1, 2, 3, {}});
   auto text = hot_list(profile, 3);
   EXPECT_THAT(text, HasSubstr(" 43.8%    1.00 ms        10     2.0 us     1.0 us     3.0 us  k0\n"));
   EXPECT_THAT(text, HasSubstr("in 2 more kernels"));
+  EXPECT_EQ(hot_list({{"k", "", 7, 0, 0, 0, 0, {}}}).substr(hot_list({}).size()),
+            "      -          -         7          -          -          -  k\n") << "launched, not timed";
   EXPECT_EQ(size_text(1536), "1.5 KiB");
   EXPECT_EQ(duration_text(0.25), "250 ns");
 }

@@ -10,6 +10,7 @@ namespace kernelift {
 struct Images::Pass {
   CaptureWriter* writer = nullptr;                 ///< Null: chunks are not stored.
   const AllocationMap* allocations = nullptr;      ///< Null: addresses are not looked for.
+  const Image* base = nullptr;                     ///< Of equal size, or null.
   Image image;
   std::vector<std::vector<AddressFound>> found;    ///< By chunk.
   std::mutex turn;
@@ -21,12 +22,12 @@ struct Images::Pass {
     if (status.ok()) status = std::move(why);
     failed = true;
   }
-  void take(size_t chunk, std::span<const std::byte> bytes, uint64_t base) {
+  void take(size_t chunk, std::span<const std::byte> bytes, uint64_t address) {
     if (failed) return;
     if (allocations)
-      found[chunk] = find_addresses(bytes, base + chunk * kChunkBytes, base, *allocations);
+      found[chunk] = find_addresses(bytes, address + chunk * kChunkBytes, address, *allocations);
     if (!writer) return;
-    auto hash = writer->store_chunk(bytes);
+    auto hash = writer->store_chunk(bytes, base ? &base->chunks[chunk] : nullptr);
     if (hash.ok()) image.chunks[chunk] = *hash;
     else fail(hash.error());
   }
@@ -110,10 +111,11 @@ Result<std::vector<AddressFound>> Images::look_through(uint64_t address, uint64_
   return found;
 }
 
-Result<Image> Images::image(uint64_t address, uint64_t size, MemoryKind kind) {
+Result<Image> Images::image(uint64_t address, uint64_t size, MemoryKind kind, const Image* base) {
   if (auto known = stored_.find({address, size}); known != stored_.end()) return known->second;
   Pass pass;
   pass.writer = writer_;
+  if (base && base->size == size) pass.base = base;
   KERNELIFT_TRY(stream(address, size, kind, pass));
   return std::move(pass.image);
 }

@@ -40,8 +40,9 @@ class Images : public MemoryReader {
   void begin(CaptureWriter& writer, bool keep);
   Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
                                                  const AllocationMap& allocations) override;
-  /// The image as look_through() stored it since begin(), or read and stored now.
-  Result<Image> image(uint64_t address, uint64_t size, MemoryKind kind);
+  /// The image as look_through() stored it since begin(), or read and stored now; of chunks that are much like those of
+  /// `base`, what the same memory held before, only what differs is stored.
+  Result<Image> image(uint64_t address, uint64_t size, MemoryKind kind, const Image* base = nullptr);
   /// Forgets what was stored: memory has changed. Returns to where begin() was.
   void changed() { stored_.clear(); }
   uint64_t bytes_read() const { return bytes_read_; }

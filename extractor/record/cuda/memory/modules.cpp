@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "extractor/record/cuda/memory/symbol_file.h"
+
 namespace kernelift {
 namespace {
 
@@ -41,6 +43,11 @@ void Modules::unloaded(uint32_t id) {
   ++version_, ++generation_;
 }
 
+void Modules::code_given(const void* handle, const void* code) {
+  std::lock_guard lock(turn_);
+  given_[handle] = code;
+}
+
 KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const std::string& name) {
   KernelCode code;
   CUmodule module = nullptr;
@@ -52,12 +59,20 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
     return code;
   }
   code.module = module;
+  const void* handle_of_code = module;
+  CUlibrary library = nullptr;
+  if (code.function != handle && driver.cuKernelGetLibrary &&
+      driver.cuKernelGetLibrary(&library, reinterpret_cast<CUkernel>(handle)) == CUDA_SUCCESS)
+    handle_of_code = library;
+  const void* given = nullptr;
   std::vector<std::shared_ptr<const ModuleImage>> candidates;
   {
     std::lock_guard lock(turn_);
     for (auto image = images_.rbegin(); image != images_.rend(); ++image)
       if (has_kernel(**image, name)) candidates.push_back(*image);
+    if (auto found = given_.find(handle_of_code); found != given_.end()) given = found->second;
   }
+  if (given) code.source_stem = source_stem(symbol_file_of(given));
   for (auto& image : candidates) {
     std::vector<PlacedVariable> variables;
     std::vector<std::string> unplaced;

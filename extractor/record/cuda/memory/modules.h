@@ -36,6 +36,7 @@ struct KernelCode {
   CUmodule module = nullptr;
   std::shared_ptr<const ModuleImage> image;  ///< Null if CUPTI did not show it.
   std::vector<PlacedVariable> variables;
+  std::string source_stem;  ///< Of the file it was compiled from, where the host program's symbols still say it.
   std::vector<std::string> unplaced;  ///< Variables in the image that the driver does not find by name.
 };
 
@@ -43,6 +44,8 @@ class Modules {
  public:
   void loaded(uint32_t id, std::span<const std::byte> image);
   void unloaded(uint32_t id);
+  /// A library or module was made from `code`: part of the host program, or some memory that is gone by now.
+  void code_given(const void* handle, const void* code);
   /// EXPECTS: no stream captures; may load the kernel's module.
   KernelCode code_of(const CudaDriver& driver, CUfunction handle, const std::string& name);
   /// Variables placed so far, of all modules, and a number that grows when they change.
@@ -56,6 +59,7 @@ class Modules {
   mutable std::mutex turn_;
   std::vector<std::shared_ptr<const ModuleImage>> images_;  ///< In the order they were loaded.
   std::unordered_map<uint64_t, PlacedVariable> placed_;
+  std::unordered_map<const void*, const void*> given_;  ///< Code by handle.
   uint64_t kept_bytes_ = 0;
   std::atomic<uint64_t> version_{1}, generation_{1};
 };

@@ -6,7 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "extractor/record/cuda/find_cupti.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
 
@@ -49,6 +49,7 @@ Json instance_json(const Capture& capture, const CapturedInstance& instance) {
   return {{"id", instance.id},
           {"kernel", instance.kernel},
           {"mangled", instance.mangled},
+          {"source_stem", instance.source_stem},
           {"launch", instance.launch_index},
           {"geometry", to_json(instance.geometry)},
           {"arguments", hex_text(instance.arguments)},

@@ -1,5 +1,5 @@
 // See stillness.h.
-#include "extractor/record/cuda/memory/stillness.h"
+#include "extractor/record/cuda/quiet/stillness.h"
 
 #include <thread>
 

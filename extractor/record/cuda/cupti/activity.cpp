@@ -1,6 +1,6 @@
 // See activity.h. The record is read as the version of our headers says; the fields used have kept their places since
 // CUPTI 11.2, newer ones only appended.
-#include "extractor/record/cuda/activity.h"
+#include "extractor/record/cuda/cupti/activity.h"
 
 #include <cstdlib>
 

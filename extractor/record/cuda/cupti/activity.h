@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/model/geometry.h"
-#include "extractor/record/cuda/cupti.h"
+#include "extractor/record/cuda/cupti/cupti.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See find_cupti.h.
-#include "extractor/record/cuda/find_cupti.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 
 #include <dlfcn.h>
 

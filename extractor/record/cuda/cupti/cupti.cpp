@@ -1,5 +1,5 @@
 // See cupti.h.
-#include "extractor/record/cuda/cupti.h"
+#include "extractor/record/cuda/cupti/cupti.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 // See detour.h. x86-64 only. The jump's target is a small piece of code per detour, made at run time: it saves the argument
 // registers, calls take_down() and jumps to the function, whole again.
-#include "extractor/record/cuda/detour.h"
+#include "extractor/record/cuda/cupti/detour.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/toolchain/cuda_driver.h"
-#include "extractor/record/cuda/memory/gate.h"
+#include "extractor/record/cuda/quiet/gate.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See gate.h. Waits with a deadline poll: timed waits on the steady clock would ask for a newer C library.
-#include "extractor/record/cuda/memory/gate.h"
+#include "extractor/record/cuda/quiet/gate.h"
 
 #include <thread>
 
