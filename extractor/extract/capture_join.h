@@ -1,8 +1,10 @@
 // Which kernel of the source a captured launch is of (DESIGN D12). The canonical key says nearly always; where several
 // files have kernels of one key, further signs decide: the file that the recorder knew, the file's name that nvcc
-// hides in the names of what is local to it, the parameters' layout, and the company: a module's other kernels.
+// hides in the names of what is local to it, the parameters' layout, the company of a module's other kernels, and at last
+// the machine code itself, against what the file's own compile command makes.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,16 +27,22 @@ class CaptureJoin {
  public:
   CaptureJoin(const ScanIndex& index, const Capture& capture) : index_(index), capture_(capture) {}
 
-  /// True if `instance` is a launch of `kernel` and of none of its namesakes in other files.
-  bool joins(const CapturedInstance& instance, const ScannedKernel& kernel) const;
+  /// Doubt: of this kernel or of a namesake in another file, and nothing tells which.
+  enum class Answer { No, Yes, Doubt };
+  Answer joins(const CapturedInstance& instance, const ScannedKernel& kernel) const;
 
  private:
   /// Signs for `kernel`: higher is likelier; negative: it cannot be.
   int signs(const CapturedInstance& instance, const ScannedKernel& kernel) const;
+  /// Whether the code that ran is what nvcc makes of the kernel's file; nullopt where that cannot be tried.
+  std::optional<bool> is_code_of(const CapturedInstance& instance, const ScannedKernel& kernel) const;
+  const std::string& code_of(const CapturedInstance& instance) const;
 
   const ScanIndex& index_;
   const Capture& capture_;
-  mutable std::map<std::string, std::vector<std::string>> company_;  ///< Keys of a module's kernels, by its code's hash.
+  mutable std::map<std::string, std::string> codes_;                 ///< Cubins of the capture, by their first chunk.
+  mutable std::map<std::string, std::vector<std::string>> company_;  ///< Keys of such a cubin's kernels.
+  mutable std::map<std::string, std::string> built_;                 ///< Cubins that nvcc made of files; empty: it failed.
 };
 
 }  // namespace kernelift

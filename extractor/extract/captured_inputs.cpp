@@ -145,6 +145,7 @@ class Taker {
       : capture_(capture), kernel_(kernel), facts_(facts), folder_(folder) {}
 
   Result<MepInstance> take(const CapturedInstance& from) {
+    foreign_.clear();
     for (auto& omission : capture_.info().omissions)
       if (omission.what == from.kernel) limits.insert("The recorder left out: " + omission.why + ".");
     note_strange_pointers(from, kernel_, limits);
@@ -177,6 +178,7 @@ class Taker {
       KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
       instance.regions.push_back(std::move(taken));
     }
+    KERNELIFT_TRY(take_foreign(from, instance));
     KERNELIFT_TRY(take_code(from, instance));
     return instance;
   }
@@ -273,6 +275,11 @@ class Taker {
       auto* variable = variable_at(from, value);
       if (!variable) continue;
       auto& offsets = holder.pointers.offsets;
+      // Memory by another name: what the kernel's text does not name keeps its address, whatever holds it.
+      if (!facts_.variables.contains(variable->key)) {
+        foreign_.insert(variable);
+        continue;
+      }
       bool typed = holder.pointers.size > 0 && std::find(offsets.begin(), offsets.end(), at % holder.pointers.size) != offsets.end();
       std::string what = holder.name + " +" + std::to_string(at) + " holds the address of module variable " + variable->key;
       if (!typed && (!holder.untyped || at % kWord != 0)) continue;
@@ -283,13 +290,41 @@ class Taker {
       auto target = std::find_if(instance.variables.begin(), instance.variables.end(),
                                  [&](auto& one) { return one.key == variable->key; });
       if (target == instance.variables.end())
-        return refused("kernel " + kernel_.name + ": " + what + ", which the kernel's own text does not name: in a MEP there is "
+        return refused("kernel " + kernel_.name + ": " + what + ", whose value cannot be set from outside: in a MEP there is "
                        "nothing to point to");
       instance.symbols.push_back({holder.region, holder.variable, at, target->key, target->spelling, target->name,
                                   value - variable->address});
       constexpr size_t kMostSymbols = 100'000;
       if (instance.symbols.size() > kMostSymbols)
         return refused("kernel " + kernel_.name + ": " + holder.name + " holds more than 100 000 addresses of module variables");
+    }
+    return done();
+  }
+
+  /// Variables of the module that the kernel reaches by address only: plain memory to it, at the recorded address.
+  Status take_foreign(const CapturedInstance& from, MepInstance& instance) {
+    std::set<const CapturedVariable*> taken;
+    while (!foreign_.empty()) {
+      auto* variable = *foreign_.begin();
+      foreign_.erase(foreign_.begin());
+      if (!taken.insert(variable).second) continue;
+      MepRegion region;
+      region.address = variable->address, region.size = variable->before.size;
+      region.reached_from = "variable " + variable->key;
+      // The type is that of the parameter which points there, if one does.
+      for (size_t i = 0; i < kernel_.parameters.size() && i < from.parameters.size(); ++i)
+        if (from.parameters[i].size == kWord &&
+            variable_at(from, word_at(from.arguments, from.parameters[i].offset)) == variable) {
+          region.parameter = int(i), region.element = element_of(kernel_.parameters[i].pointee, facts_);
+          PointerLayout pointers = pointers_of(kernel_.parameters[i].pointee, facts_);
+          region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
+        }
+      KERNELIFT_ASSIGN(auto bytes, store(variable->before, variable->after, region.before, region.after));
+      Holder holder{int(instance.regions.size()), -1, "variable " + variable->key,
+                    region.element == "byte" && region.pointer_offsets.empty(),
+                    {region.pointer_stride, region.pointer_offsets}};
+      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
+      instance.regions.push_back(std::move(region));
     }
     return done();
   }
@@ -321,6 +356,7 @@ class Taker {
   const ScannedKernel& kernel_;
   const ModuleFacts& facts_;
   std::filesystem::path folder_;
+  std::set<const CapturedVariable*> foreign_;  ///< Found while an instance is taken, not yet taken themselves.
 };
 
 }  // namespace
@@ -338,14 +374,24 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
                                                           const ScannedKernel& kernel) {
   CaptureJoin join(index, capture);
   std::vector<const CapturedInstance*> own;
-  const CapturedInstance* namesake = nullptr;
+  const CapturedInstance *namesake = nullptr, *doubtful = nullptr;
   std::set<std::string> others;
   for (auto& instance : capture.instances()) {
-    if (join.joins(instance, kernel)) own.push_back(&instance);
+    auto answer = join.joins(instance, kernel);
+    if (answer == CaptureJoin::Answer::Yes) own.push_back(&instance);
+    else if (answer == CaptureJoin::Answer::Doubt) doubtful = &instance;
     else if (instance.kernel == kernel.key) namesake = &instance;
     else others.insert(instance.kernel);
   }
   if (!own.empty()) return own;
+  if (doubtful) {
+    std::string files;
+    for (auto& other : index.kernels)
+      if (other.key == kernel.key) files += "\n  " + other.tu;
+    return refused("the recorded launches of " + kernel.name + " may be of any of these files' kernels of that name:" + files +
+                   "\nnothing in the capture tells which, and nvcc is not here, or makes other code now, to tell by the machine "
+                   "code; give the kernels names of their own");
+  }
   std::string message = "the capture holds no launch of " + kernel.name;
   if (namesake) {
     std::string mark = file_mark(namesake->mangled);

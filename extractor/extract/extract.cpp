@@ -38,7 +38,7 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
     CaptureJoin join(index, *capture);
     std::copy_if(found.begin(), found.end(), std::back_inserter(captured), [&](auto* kernel) {
       return std::any_of(capture->instances().begin(), capture->instances().end(),
-                         [&](auto& instance) { return join.joins(instance, *kernel); });
+                         [&](auto& instance) { return join.joins(instance, *kernel) == CaptureJoin::Answer::Yes; });
     });
   }
   if ((namesakes && !captured.empty()) || (one_template && captured.size() == 1)) found = captured;

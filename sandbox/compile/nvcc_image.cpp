@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/jail/jail.h"
@@ -172,29 +173,66 @@ std::vector<std::string> device_arguments(const std::vector<std::string>& comman
   return kept;
 }
 
+namespace {
+
+/// A cubin's sections, read with suspicion: empty where anything lies outside the file.
+class CubinFile {
+ public:
+  explicit CubinFile(std::string_view bytes) : bytes_(bytes) {
+    Elf64_Ehdr head;
+    if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return;
+    for (unsigned i = 0; i < head.e_shnum; ++i) {
+      Elf64_Shdr section;
+      if (!read(head.e_shoff + uint64_t(i) * sizeof section, section)) break;
+      sections_.push_back(section);
+    }
+    if (head.e_shstrndx < sections_.size()) names_ = sections_[head.e_shstrndx].sh_offset;
+  }
+  const std::vector<Elf64_Shdr>& sections() const { return sections_; }
+  std::string_view name(const Elf64_Shdr& section) const { return text(names_ + section.sh_name); }
+  std::string_view text(uint64_t at) const {
+    return at < bytes_.size() ? bytes_.substr(at, bytes_.find('\0', at) - at) : std::string_view();
+  }
+  std::string_view content(const Elf64_Shdr& section) const {
+    bool inside = section.sh_offset <= bytes_.size() && section.sh_size <= bytes_.size() - section.sh_offset;
+    return inside ? bytes_.substr(section.sh_offset, section.sh_size) : std::string_view();
+  }
+  template <class T>
+  bool read(uint64_t offset, T& into) const {
+    if (offset > bytes_.size() || sizeof into > bytes_.size() - offset) return false;
+    std::memcpy(&into, bytes_.data() + offset, sizeof into);
+    return true;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::vector<Elf64_Shdr> sections_;
+  uint64_t names_ = ~uint64_t(0) >> 1;
+};
+
+}  // namespace
+
+std::string_view cubin_code(std::string_view cubin, const std::string& key) {
+  constexpr std::string_view kCode = ".text.";
+  CubinFile file(cubin);
+  for (auto& section : file.sections())
+    if (auto name = file.name(section); name.starts_with(kCode) && canonical_key(name.substr(kCode.size())) == key)
+      return file.content(section);
+  return {};
+}
+
 std::vector<std::string> cubin_kernels(std::string_view cubin) {
   std::vector<std::string> names;
-  Elf64_Ehdr head;
-  auto read = [&](uint64_t offset, void* into, size_t size) {
-    if (offset > cubin.size() || size > cubin.size() - offset) return false;
-    std::memcpy(into, cubin.data() + offset, size);
-    return true;
-  };
-  if (!read(0, &head, sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return names;
-  if (head.e_ident[EI_CLASS] != ELFCLASS64) return names;
-  for (unsigned i = 0; i < head.e_shnum; ++i) {
-    Elf64_Shdr table, strings;
-    if (!read(head.e_shoff + uint64_t(i) * sizeof table, &table, sizeof table)) return names;
-    if (table.sh_type != SHT_SYMTAB || table.sh_link >= head.e_shnum) continue;
-    if (!read(head.e_shoff + uint64_t(table.sh_link) * sizeof strings, &strings, sizeof strings)) return names;
+  CubinFile file(cubin);
+  for (auto& table : file.sections()) {
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= file.sections().size()) continue;
+    uint64_t strings = file.sections()[table.sh_link].sh_offset;
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
-      if (!read(table.sh_offset + at, &symbol, sizeof symbol)) return names;
+      if (!file.read(table.sh_offset + at, symbol)) return names;
       constexpr unsigned char kEntry = 0x10;  // STO_CUDA_ENTRY: may be launched.
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & kEntry)) continue;
-      uint64_t from = strings.sh_offset + symbol.st_name;
-      if (from >= cubin.size()) continue;
-      names.emplace_back(cubin.substr(from, cubin.find('\0', from) - from));
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_other & kEntry)
+        names.emplace_back(file.text(strings + symbol.st_name));
     }
   }
   return names;

@@ -56,6 +56,9 @@ class NvccCompiler {
 /// The arguments of `command` that concern device code, in nvcc's spelling; what is left out goes to `left_out`.
 std::vector<std::string> device_arguments(const std::vector<std::string>& command, std::vector<std::string>& left_out);
 
+/// The machine code of the kernel whose canonical key is `key` in a cubin; empty if it has none.
+std::string_view cubin_code(std::string_view cubin, const std::string& key);
+
 /// Names of the kernels in a cubin. Empty if it is none.
 std::vector<std::string> cubin_kernels(std::string_view cubin);
 

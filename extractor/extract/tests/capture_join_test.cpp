@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
+#include "sandbox/compile/nvcc_image.h"
+#include "sandbox/compile/paths.h"
 
 namespace kernelift {
 namespace {
@@ -33,7 +35,7 @@ class CaptureJoinTest : public ::testing::Test {
   CaptureJoinTest() {
     for (auto [tu, key] : {std::pair("/app/a.cu", "k(int*)"), {"/app/b.cu", "k(int*)"}}) {
       ScannedKernel kernel;
-      kernel.tu = tu, kernel.key = key, kernel.parameters = {{"p", "int *", "int", false, ""}};
+      kernel.definition.file = tu, kernel.tu = tu, kernel.key = key, kernel.parameters = {{"p", "int *", "int", false, ""}};
       index_.kernels.push_back(kernel);
     }
     auto writer = CaptureWriter::create(scratch_.path() / "capture");
@@ -42,16 +44,20 @@ class CaptureJoinTest : public ::testing::Test {
   }
   std::vector<std::string> files(const std::string& mangled, const std::string& unit) {
     CapturedInstance instance;
-    instance.kernel = "k(int*)", instance.mangled = mangled, instance.unit = unit, instance.parameters = {{0, 8}};
+    instance.kernel = "k(int*)", instance.mangled = mangled, instance.unit = unit, instance.parameters = {{0, 8}}, instance.arguments.resize(8);
     std::vector<std::string> files;
     CaptureJoin join(index_, *capture_);
-    for (auto& kernel : index_.kernels)
-      if (join.joins(instance, kernel)) files.push_back(kernel.tu);
+    for (auto& kernel : index_.kernels) {
+      auto answer = join.joins(instance, kernel);
+      if (answer != CaptureJoin::Answer::No) files.push_back(kernel.tu);
+      doubt_ = answer == CaptureJoin::Answer::Doubt;
+    }
     return files;
   }
   TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-join"));
   ScanIndex index_;
   std::optional<Capture> capture_;
+  bool doubt_ = false;
 };
 
 TEST_F(CaptureJoinTest, GoesByTheFileThatTheRecorderKnew) {
@@ -61,8 +67,42 @@ TEST_F(CaptureJoinTest, GoesByTheFileThatTheRecorderKnew) {
 TEST_F(CaptureJoinTest, GoesByTheFileThatNvccWroteIntoTheName) {
   EXPECT_EQ(files("__nv_static_15__f24e1562_4_b_cu_k__Z1kPi", ""), std::vector<std::string>{"/app/b.cu"});
 }
-TEST_F(CaptureJoinTest, LeavesNamesakesTogetherThatNothingTellsApart) {
+TEST_F(CaptureJoinTest, DoubtsWhereNothingTellsNamesakesApart) {
   EXPECT_EQ(files("_Z1kPi", "").size(), 2u);
+  EXPECT_TRUE(doubt_);
+  index_.kernels[1].definition = index_.kernels[0].definition;
+  EXPECT_EQ(files("_Z1kPi", "").size(), 2u);
+  EXPECT_FALSE(doubt_) << "one header's kernel in two units";
+}
+TEST_F(CaptureJoinTest, GoesByTheMachineCodeAtLast) {
+  auto toolkit = cuda_toolkit();
+  if (!toolkit || !std::filesystem::exists(*toolkit / "bin" / "nvcc")) GTEST_SKIP() << "nvcc is not installed";
+  const char* bodies[] = {"*p += 1", "*p *= 3"};
+  for (int i = 0; i < 2; ++i) {
+    std::string file = scratch_.path() / (i ? "b.cu" : "a.cu");
+    ASSERT_TRUE(write_atomically(file, std::string("#include \"beside.h\"\nstatic __global__ void step(int* p) { ") + bodies[i] +
+                                           "; }\nvoid run(int* p) { step<<<1, 1>>>(p); }\n").ok());
+    index_.kernels[size_t(i)].tu = index_.kernels[size_t(i)].definition.file = file;
+    index_.kernels[size_t(i)].key = "step(int*)";
+    index_.units.push_back({file, scratch_.path(), {"nvcc", "-O3", "-c", file}, {}, "lean"});
+  }
+  ASSERT_TRUE(write_atomically(scratch_.path() / "beside.h", std::string_view("#pragma once\n")).ok());
+  NvccOptions options;
+  options.arch = "sm_80";
+  auto image = NvccCompiler::find(options)->compile("static __global__ void step(int* p) { *p *= 3; }\n", {}).image;
+  CapturedInstance instance;
+  instance.id = "i", instance.kernel = "step(int*)", instance.mangled = "_Z4stepPi", instance.parameters = {{0, 8}}, instance.arguments.resize(8);
+  instance.settings.known = true, instance.settings.binary_version = 80;
+  auto writer = *CaptureWriter::create(scratch_.path() / "coded");
+  instance.code = *writer->store(std::as_bytes(std::span(image)));
+  ASSERT_TRUE(writer->finish_instance(instance).ok());
+  ASSERT_TRUE(writer->finish({}).ok());
+  auto capture = Capture::open(scratch_.path() / "coded");
+  ASSERT_TRUE(capture.ok());
+  ASSERT_EQ(capture->instances().size(), 1u) << ::testing::PrintToString(capture->damage());
+  CaptureJoin join(index_, *capture);
+  EXPECT_EQ(join.joins(capture->instances().at(0), index_.kernels[0]), CaptureJoin::Answer::No);
+  EXPECT_EQ(join.joins(capture->instances().at(0), index_.kernels[1]), CaptureJoin::Answer::Yes);
 }
 TEST_F(CaptureJoinTest, GoesByTheLayoutOfParameters) {
   index_.kernels[0].parameters.push_back({"n", "int", "", false, "int"});

@@ -96,12 +96,14 @@ TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
   EXPECT_THAT(keys(reply), Contains("ns::(anonymous)::scale<float,4>(float*,int)"));
   EXPECT_THAT(keys(reply), Contains("plain(int*)"));
   EXPECT_THAT(nvcc.command_text(), HasSubstr("-O3 -DFACTOR=2.0f -arch=sm_90 -cubin -o kernel.cubin kernel.cu"));
+  EXPECT_GT(cubin_code(reply.image, "plain(int*)").size(), 0u);
+  EXPECT_TRUE(cubin_code(reply.image, "another(int*)").empty());
   // Every kernel in it can be read from a cut or damaged image without harm.
   for (size_t size = 0; size < reply.image.size(); size += 97) cubin_kernels(std::string_view(reply.image).substr(0, size));
   for (size_t at = 0; at < reply.image.size(); at += 131) {
     std::string damaged = reply.image;
     damaged[at] = static_cast<char>(damaged[at] ^ 0xff);
-    cubin_kernels(damaged);
+    cubin_kernels(damaged), cubin_code(damaged, "plain(int*)");
   }
 }
 
