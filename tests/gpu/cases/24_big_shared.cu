@@ -6,7 +6,7 @@
 //! setting: recurse stack
 //! replay: large_tile
 //! replay: recurse
-//! breaks: drop-settings
+//! breaks: drop-settings recurse
 #include "case.h"
 
 __global__ void large_tile(const float* from, float* to, int words) {
