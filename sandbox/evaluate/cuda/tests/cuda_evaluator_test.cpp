@@ -1,0 +1,127 @@
+// The CUDA device's front doors, from source text to verdicts and replays: on a GPU with our compiler linked in. Where there
+// is no GPU only what is said about that is tested.
+#include "sandbox/evaluate/cuda/cuda_evaluator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/evaluate/cuda/cuda_replay.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CudaDeviceNames, AreParsedOrRefusedByName) {
+  EXPECT_EQ(*cuda_ordinal("cuda"), -1);
+  EXPECT_EQ(*cuda_ordinal("auto"), -1);
+  EXPECT_EQ(*cuda_ordinal("cuda:3"), 3);
+  for (auto wrong : {"cuda:", "cuda:x", "cuda3", "gpu", "cuda:-1", "cuda:99999999999"}) {
+    auto parsed = cuda_ordinal(wrong);
+    ASSERT_FALSE(parsed.ok()) << wrong;
+    EXPECT_EQ(parsed.error().exit, Exit::Usage);
+    EXPECT_THAT(parsed.error().message, HasSubstr(wrong));
+  }
+}
+
+TEST(CudaEvaluatorWithoutGpu, SaysWhatIsMissingAndAutoTakesTheCpu) {
+  if (cuda_answers()) GTEST_SKIP() << "this machine has a GPU";
+  MepFixture fixture = scale_mep();
+  EvaluatorOptions options;
+  options.device = "cuda", options.few_candidates = true;
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_FALSE(evaluator.ok());
+  EXPECT_EQ(evaluator.error().exit, Exit::Environment);
+  EXPECT_THAT(evaluator.error().message, HasSubstr("--device cpu"));
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  ReplayOptions replaying;
+  replaying.device = "auto", replaying.cold = false;
+  auto report = replay(fixture.path(), replaying);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_THAT(report->device, HasSubstr("cpu"));
+}
+
+class CudaEvaluatorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda_answers()) GTEST_SKIP() << "no NVIDIA GPU answers here";
+  }
+  std::unique_ptr<Evaluator> start(const MepFixture& fixture) {
+    EvaluatorOptions options;
+    options.device = "cuda";
+    auto made = make_evaluator(fixture.mep, fixture.path(), options);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made.ok() ? std::move(*made) : nullptr;
+  }
+  static Candidate candidate(const std::string& body) {
+    Candidate made;
+    made.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "\n}\n";
+    return made;
+  }
+};
+
+TEST_F(CudaEvaluatorTest, GoesFromSourceToEachKindOfVerdict) {
+  MepFixture fixture = scale_mep(1 << 16);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  std::vector<std::pair<Outcome, std::future<Verdict>>> expected;
+  auto add = [&](Outcome outcome, const std::string& body) { expected.push_back({outcome, evaluator->submit(candidate(body))}); };
+  add(Outcome::Ok, "if (i < n) out[i] = bias + factor * in[i];");
+  add(Outcome::Wrong, "if (i < n && i != 9) out[i] = bias + factor * in[i];");
+  add(Outcome::WroteOutside, "if (i < n) out[i] = bias + factor * in[i]; if (i == 0) out[n] = 0;");
+  add(Outcome::CompileFailed, "this is not C++;");
+  add(Outcome::Refused, "if (i < n) out[i] = bias + factor * in[i]; asm volatile(\".include \\\"x\\\";\");");
+  add(Outcome::OverResources, "__shared__ float all[20000]; all[threadIdx.x] = in[0]; __syncthreads(); if (i < n) out[i] = all[threadIdx.x ^ 1];");
+  add(Outcome::Crashed, "if (i < n) out[i] = bias + factor * in[i]; if (i == 0) *(volatile float*)16 = 1;");
+  add(Outcome::TimedOut, "while (((volatile const float*)in)[0] == in[0]) {} out[0] = 1;");
+  add(Outcome::Ok, "for (int j = i; j < n; j += gridDim.x * blockDim.x) out[j] = in[j] * factor + bias;");
+  for (auto& [outcome, future] : expected) {
+    Verdict verdict = future.get();
+    EXPECT_EQ(verdict.outcome, outcome) << verdict.text();
+    EXPECT_THAT(verdict.device, HasSubstr("cuda: "));
+  }
+}
+
+TEST_F(CudaEvaluatorTest, ConfirmsInAFreshProcessAndAsTheApplicationIsBuilt) {
+  MepFixture fixture = scale_mep(1 << 20);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  Verdict verdict = evaluator->confirm(candidate("if (i < n) out[i] = factor * in[i] + bias;"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_EQ(verdict.timings.size(), 2u);
+  EXPECT_FALSE(verdict.detail.empty());
+}
+
+TEST_F(CudaEvaluatorTest, AcceptsNoCopyOfTheOriginalAsAGain) {
+  MepFixture fixture = scale_mep(1 << 20);
+  EvaluatorOptions options;
+  options.device = "cuda", options.share_measurements = false;
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  Candidate original;
+  original.source = kScaleSource;
+  std::vector<std::future<Verdict>> verdicts;
+  for (int i = 0; i < 20; ++i) verdicts.push_back((*evaluator)->submit(original));
+  for (auto& future : verdicts) {
+    Verdict verdict = future.get();
+    ASSERT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_LE(verdict.speedup_low(), kSmallestGain) << verdict.text();
+  }
+}
+
+TEST_F(CudaEvaluatorTest, ReplaysWarmAndCold) {
+  MepFixture fixture = scale_mep(1 << 20);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  ReplayOptions options;
+  options.device = "cuda";
+  auto report = replay(fixture.path(), options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->text();
+  ASSERT_TRUE(report->warm && report->cold);
+  EXPECT_GT(report->cold->instances[0].seconds, 0);
+}
+
+}  // namespace
+}  // namespace kernelift
