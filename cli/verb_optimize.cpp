@@ -9,7 +9,7 @@
 #include "core/base/process.h"
 #include "core/model/kernel_key.h"
 #include "core/model/verdict.h"
-#include "extractor/record/cuda/find_cupti.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 
 namespace fs = std::filesystem;
 
