@@ -3,6 +3,10 @@
 #pragma once
 #include "device/toolkit_min_max.h"
 
+// Clusters of blocks: cooperative_groups.h offers them to nvcc, and to whoever says that the intrinsics are there. clang's
+// header has them.
+#define _CG_CLUSTER_INTRINSICS_AVAILABLE 1
+
 // nvcc's own atomic builtins take these; clang's take the standard memory orders, with the same meaning.
 #ifndef __NV_ATOMIC_RELAXED
 #define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
