@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/device.h"
@@ -16,6 +17,9 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
  public:
   AddressSpace(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
   ~AddressSpace();
+  /// Before the driver starts: the blocks around these addresses are taken, until place() wants them. What something else
+  /// holds already is left alone; place() will say so.
+  void keep_clear(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
   Result<DeviceMemory> place(uint64_t address, uint64_t bytes);
 
  private:
@@ -27,6 +31,7 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
   const CudaDriver& driver_;
   int ordinal_;
   std::map<uint64_t, uint64_t> reserved_;  ///< begin → end, as they were reserved.
+  std::set<uint64_t> cleared_;             ///< Blocks that keep_clear() holds.
 };
 
 }  // namespace kernelift

@@ -50,6 +50,8 @@ class CudaDevice : public Device {
   }
 
   Status open(const CudaDeviceOptions& options) {
+    space_ = std::make_shared<AddressSpace>(driver_, ordinal_);
+    space_->keep_clear(options.wanted);
     KERNELIFT_TRY(check(driver_.cuInit(0), "the NVIDIA driver does not start"));
     int count = 0;
     KERNELIFT_TRY(check(driver_.cuDeviceGetCount(&count), "cannot count GPUs"));
@@ -67,7 +69,6 @@ class CudaDevice : public Device {
     // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
     driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
-    space_ = std::make_shared<AddressSpace>(driver_, ordinal_);
     CUuuid uuid{};
     driver_.cuDeviceGetUuid(&uuid, device_);
     unsigned char bytes[16];

@@ -96,9 +96,12 @@ class WarpBlock {
           continue;
         }
       }
-      live_[w] = live & ~equal_lanes(suspended, 0);
-      if (!meet(w) && !leave_lockstep(w)) return;
       here = KL_ANYWHERE;
+      if (const uint32_t ended = live & equal_lanes(suspended, 0)) {
+        live_[w] = live & ~ended;
+        continue;  // The others are often together.
+      }
+      if (!meet(w) && !leave_lockstep(w)) return;
     }
   }
 
