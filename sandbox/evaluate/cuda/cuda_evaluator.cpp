@@ -51,6 +51,7 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
     device.heap_bytes = std::max(device.heap_bytes, instance.settings.heap_limit);
     device.cache_config = instance.settings.cache_config;
+    for (auto& region : instance.regions) device.wanted.push_back({region.address, region.address + region.size});
   }
   return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, [device](int ordinal) {
     CudaDeviceOptions options = device;
