@@ -11,7 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
-#include "sandbox/compile/nvcc_image.h"
+#include "core/toolchain/device_arguments.h"
 #include "sandbox/judge/yardstick.h"
 
 namespace fs = std::filesystem;

@@ -8,7 +8,6 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "mep-templates/mep_writer.h"
-#include "sandbox/compile/paths.h"
 
 namespace kernelift {
 namespace {
@@ -35,6 +34,12 @@ std::optional<fs::path> nvcc() {
   std::error_code code;
   if (fs::exists("/usr/local/cuda/bin/nvcc", code)) return "/usr/local/cuda/bin/nvcc";
   return std::nullopt;
+}
+
+/// As installed: KERNELIFT_DATA, or beside this program.
+fs::path templates() {
+  if (const char* data = std::getenv("KERNELIFT_DATA"); data && *data) return fs::path(data) / "templates";
+  return executable_folder().parent_path() / "lib" / "kernelift" / "templates";
 }
 
 class MepGpuTest : public ::testing::Test {
@@ -86,7 +91,7 @@ class MepGpuTest : public ::testing::Test {
   }
 
   void build() {
-    ASSERT_TRUE(write_mep_program(program_, template_folder(), folder_).ok());
+    ASSERT_TRUE(write_mep_program(program_, templates(), folder_).ok());
     ProcessOptions options;
     options.folder = folder_;
     auto built = run_process({nvcc()->string(), "-arch=native", "-o", "replay", "main.cu"}, options);

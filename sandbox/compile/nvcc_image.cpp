@@ -1,17 +1,16 @@
-// See nvcc_image.h. The command line is filtered by what is taken out, not by what is let in: whatever the application
-// gave nvcc and is not about files, linking or architectures stays, in its own words and order, because a flag that we
-// did not know would change the code silently. Relocatable applications are linked by nvlink, as their build does.
+// See nvcc_image.h. Of the application's command whatever is not about files, linking or architectures stays
+// (core/toolchain/device_arguments.h). Relocatable applications are linked by nvlink, as their build does.
 #include "sandbox/compile/nvcc_image.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/device_arguments.h"
 #include "core/toolchain/nvcc_command.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/jail/jail.h"
@@ -20,36 +19,6 @@ namespace fs = std::filesystem;
 
 namespace kernelift {
 namespace {
-
-using Names = std::set<std::string_view>;
-
-/// Left out together with the word that follows (or with what stands behind '=').
-const Names kValueDropped = {"o", "output-file", "odir", "output-directory", "arch", "gpu-architecture", "code",
-                             "gpu-code", "gencode", "generate-code", "Xlinker", "linker-options", "L", "library-path",
-                             "l", "library", "MF", "dependency-output", "MT", "dependency-target-name", "MQ", "x",
-                             "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xarchive", "archive-options",
-                             "t", "threads", "keep-dir", "cudart", "cudadevrt", "split-compile",
-                             "split-compile-extended", "time", "compress-mode", "qpp-config"};
-const Names kFlagDropped = {"c", "compile", "dw", "device-w", "dlink", "device-link", "lib", "link",
-                            "run", "ptx", "cubin", "fatbin", "E", "preprocess", "MD", "MMD", "MP", "M", "MM",
-                            "generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile",
-                            "generate-dependencies", "generate-nonsystem-dependencies", "generate-dependency-targets",
-                            "v", "verbose", "dryrun", "dry-run", "keep", "save-temps", "res-usage", "resource-usage",
-                            "shared", "clean", "clean-targets", "objdir-as-tempdir", "objtemp", "nodlink",
-                            "no-device-link", "no-compress"};
-/// Left out although it changes device code; the report says so.
-const Names kCannotRepeat = {"dlto", "dlink-time-opt", "gen-opt-lto", "ewp", "extensible-whole-program"};
-/// Kept together with the word that follows: it must not be taken for an input.
-const Names kValueKept = {"D", "define-macro", "U", "undefine-macro", "I", "include-path", "isystem", "system-include",
-                          "include", "pre-include", "std", "Xcompiler", "compiler-options", "Xptxas", "ptxas-options",
-                          "Xcudafe", "Xnvvm", "maxrregcount", "ftz", "prec-div", "prec-sqrt", "fmad", "ccbin",
-                          "compiler-bindir", "default-stream", "diag-suppress", "diag-error", "diag-warn", "m",
-                          "machine", "rdc", "relocatable-device-code", "dopt", "optimize", "O", "Werror",
-                          "static-global-template-stub", "jump-table-density", "tls", "ldir", "libdevice-directory",
-                          "target-dir", "target-directory", "idp", "ddp", "dp", "drive-prefix", "ftemplate-depth"};
-
-/// "-I/usr/include", "-lm", "-O3": a letter with its value joined on.
-bool joined(std::string_view name, char letter) { return name.size() > 1 && name[0] == letter; }
 
 bool is_shim(const fs::path& program) {
   std::error_code code;
@@ -131,47 +100,6 @@ std::string without_folder(std::string text, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::vector<std::string> device_arguments(const std::vector<std::string>& command, std::vector<std::string>& left_out) {
-  std::vector<std::string> kept;
-  bool after_program = false;
-  for (size_t i = 0; i < command.size(); ++i) {
-    const std::string& word = command[i];
-    if (word.empty()) continue;
-    if (word[0] != '-' || word == "-") {
-      // Up to nvcc itself: launchers such as ccache; after it: input files.
-      if (after_program) left_out.push_back(word);
-      after_program = true;
-      continue;
-    }
-    std::string_view name = std::string_view(word).substr(word.size() > 1 && word[1] == '-' ? 2 : 1);
-    size_t equals = name.find('=');
-    std::string_view plain = name.substr(0, equals);
-    bool next = equals == name.npos && i + 1 < command.size();
-    if (kValueDropped.contains(plain)) {
-      left_out.push_back(next ? word + " " + command[i + 1] : word);
-      i += next ? 1 : 0;
-    } else if (plain == "dc" || plain == "device-c") {
-      kept.push_back("-rdc=true");
-    } else if (kFlagDropped.contains(plain)) {
-      left_out.push_back(word);
-    } else if (kCannotRepeat.contains(plain)) {
-      left_out.push_back(word + " (changes device code, and is not repeated)");
-    } else if (kValueKept.contains(plain)) {
-      kept.push_back(word);
-      if (next) kept.push_back(command[++i]);
-    } else if ((joined(name, 'l') || joined(name, 'L')) && word[1] != '-') {
-      // nvcc's long options have names of their own; "-lineinfo" and the like are no libraries.
-      if (name.starts_with("lineinfo")) kept.push_back(word);
-      else left_out.push_back(word);
-    } else if (joined(name, 't') && std::isdigit(static_cast<unsigned char>(name[1]))) {
-      left_out.push_back(word);
-    } else {
-      kept.push_back(word);
-    }
-  }
-  return kept;
-}
 
 namespace {
 

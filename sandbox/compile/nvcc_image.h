@@ -53,9 +53,6 @@ class NvccCompiler {
   std::vector<std::filesystem::path> readable_;
 };
 
-/// The arguments of `command` that concern device code, in nvcc's spelling; what is left out goes to `left_out`.
-std::vector<std::string> device_arguments(const std::vector<std::string>& command, std::vector<std::string>& left_out);
-
 /// The machine code of the kernel whose canonical key is `key` in a cubin; empty if it has none.
 std::string_view cubin_code(std::string_view cubin, const std::string& key);
 

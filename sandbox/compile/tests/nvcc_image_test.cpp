@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/device_arguments.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/jail/landlock.h"
 
