@@ -159,7 +159,7 @@ struct RecordMaker {
 struct ChunkWriter::State {
   fs::path file;
   int fd = -1;
-  std::mutex turn;  ///< Guards what follows; hashing and compression are done outside of it.
+  std::mutex turn;              ///< Guards what follows; hashing and compression are done outside of it.
   uint64_t end = 0, begun = 0;  ///< Of the file; of what the disk was told to write.
   struct Known {
     Place place;
@@ -215,8 +215,8 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
     if (s.known.contains(hash)) return hash;
     if (!s.idle.empty()) maker = std::move(s.idle.back()), s.idle.pop_back();
     if (base)
-      if (auto found = s.known.find(*base); found != s.known.end() && found->second.chain < kLongestChain &&
-                                            found->second.place.raw == bytes.size()) {
+      if (auto found = s.known.find(*base);
+          found != s.known.end() && found->second.chain < kLongestChain && found->second.place.raw == bytes.size()) {
         chain = found->second.chain + 1;
         line = s.line_of(*base);
       }

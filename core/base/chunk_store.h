@@ -4,8 +4,8 @@
 // no delete.
 //
 //   file   "KLBLOBS1" u32 version u32 oldest_reader, then records, each at a multiple of 8
-//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd, 2 zstd of the difference from another chunk) u64 hash.high u64 hash.low u32 raw u32 stored u64 check, data,
-//   padding
+//   record u32 "KLBR" u32 encoding(0 raw, 1 zstd, 2 zstd of the difference from another chunk) u64 hash.high u64
+//   hash.low u32 raw u32 stored u64 check, data, padding
 //
 // `check` is the low word of the hash of the 32 bytes before it. The data is checked by its content hash when it is
 // read.

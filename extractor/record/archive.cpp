@@ -91,7 +91,8 @@ void Archive::stop(const std::string& after, const std::string& why) {
 }
 
 void Archive::omit(std::string what, std::string why) {
-  bool known = std::any_of(omissions_.begin(), omissions_.end(), [&](auto& o) { return o.what == what && o.why == why; });
+  bool known =
+      std::any_of(omissions_.begin(), omissions_.end(), [&](auto& o) { return o.what == what && o.why == why; });
   if (!known && omissions_.size() < kMostOmissions) omissions_.push_back({std::move(what), std::move(why)});
 }
 
@@ -111,7 +112,8 @@ bool Archive::has_room(const std::string& what, const std::vector<ReachedRegion>
   }
   struct statvfs disk{};
   if (statvfs(folder_.c_str(), &disk) == 0 && uint64_t(disk.f_bavail) * disk.f_frsize < kDiskReserve) {
-    stop("everything from " + what, "the disk that holds " + folder_ + " has less than " + bytes_text(kDiskReserve) + " left");
+    stop("everything from " + what,
+         "the disk that holds " + folder_ + " has less than " + bytes_text(kDiskReserve) + " left");
     return false;
   }
   return true;

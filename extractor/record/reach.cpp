@@ -102,9 +102,10 @@ Result<std::vector<AddressFound>> OwnMemory::look_through(uint64_t address, uint
   return find_addresses({reinterpret_cast<const std::byte*>(address), size}, address, address, allocations);
 }
 
-Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments, std::span<const Parameter> parameters,
-                                             std::span<const ReachRoot> roots, const AllocationMap& allocations,
-                                             MemoryReader& reader, uint64_t most_bytes) {
+Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments,
+                                             std::span<const Parameter> parameters, std::span<const ReachRoot> roots,
+                                             const AllocationMap& allocations, MemoryReader& reader,
+                                             uint64_t most_bytes) {
   std::vector<ReachedRegion> reached;
   std::vector<bool> seen(allocations.size(), false);
   uint64_t bytes = 0;
@@ -122,9 +123,8 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
   for (auto& root : roots) {
     KERNELIFT_ASSIGN(auto found, reader.look_through(root.address, root.size, MemoryKind::Variable, allocations));
     for (auto& one : found)
-      reach(one.allocation, [&] {
-        return "variable " + root.name + (one.offset ? " +" + std::to_string(one.offset) : std::string());
-      });
+      reach(one.allocation,
+            [&] { return "variable " + root.name + (one.offset ? " +" + std::to_string(one.offset) : std::string()); });
   }
   for (size_t next = 0; next < reached.size() && bytes <= most_bytes; ++next) {
     uint64_t address = reached[next].address;

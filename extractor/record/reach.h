@@ -98,8 +98,9 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
 uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
 /// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that.
-Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments, std::span<const Parameter> parameters,
-                                             std::span<const ReachRoot> roots, const AllocationMap& allocations,
-                                             MemoryReader& reader, uint64_t most_bytes = ~uint64_t(0));
+Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments,
+                                             std::span<const Parameter> parameters, std::span<const ReachRoot> roots,
+                                             const AllocationMap& allocations, MemoryReader& reader,
+                                             uint64_t most_bytes = ~uint64_t(0));
 
 }  // namespace kernelift

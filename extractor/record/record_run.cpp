@@ -138,7 +138,8 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   options.environment = config.to_environment(fs::absolute(request.library).string());
   if (!request.cuda_library.empty()) {
     if (!fs::exists(request.cuda_library, code))
-      return environment_error("the recorder is missing: " + request.cuda_library.string() + "; install Kernelift again");
+      return environment_error("the recorder is missing: " + request.cuda_library.string() +
+                               "; install Kernelift again");
     options.environment.push_back({"CUDA_INJECTION64_PATH", fs::absolute(request.cuda_library).string()});
     options.environment.push_back({"KERNELIFT_CUPTI", fs::absolute(request.cupti).string()});
   }

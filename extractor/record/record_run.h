@@ -13,11 +13,11 @@
 namespace kernelift {
 
 struct RecordRequest {
-  std::vector<std::string> command;    ///< The application and its arguments; never a shell.
-  std::filesystem::path state;         ///< The state folder; made if need be.
-  std::filesystem::path library;       ///< libkernelift_record.so
-  /// libkernelift_record_cuda.so and the CUPTI it is to open; empty: NVIDIA's GPUs are not recorded. Whichever device the
-  /// application uses answers.
+  std::vector<std::string> command;  ///< The application and its arguments; never a shell.
+  std::filesystem::path state;       ///< The state folder; made if need be.
+  std::filesystem::path library;     ///< libkernelift_record.so
+  /// libkernelift_record_cuda.so and the CUPTI it is to open; empty: NVIDIA's GPUs are not recorded. Whichever device
+  /// the application uses answers.
   std::filesystem::path cuda_library, cupti;
   RecordConfig config;                 ///< All but `folder`.
   bool application_to_stderr = false;  ///< The application's stdout is printed on ours stderr (for --json).

@@ -1,5 +1,5 @@
-// See cuda_recorder.h. The path of a launch that nobody wants: one look-up in the thread's own table and two additions at
-// the gate. Of one that is wanted: its arguments are read to tell it from others; few get as far as images.
+// See cuda_recorder.h. The path of a launch that nobody wants: one look-up in the thread's own table and two additions
+// at the gate. Of one that is wanted: its arguments are read to tell it from others; few get as far as images.
 #include "extractor/record/cuda/cuda_recorder.h"
 
 #include <dlfcn.h>
@@ -44,7 +44,8 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
   if ((begins("cuMemcpy") && !to_host) || begins("cuMemset")) return kChange;
-  for (auto also : {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuLaunchHostFunc", "cuCtxDestroy", "cuDevicePrimaryCtxRe"})
+  for (auto also :
+       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuLaunchHostFunc", "cuCtxDestroy", "cuDevicePrimaryCtxRe"})
     if (begins(also)) return kChange;
   return kNone;
 }
@@ -75,8 +76,13 @@ CudaRecorder* the_recorder = nullptr;
 }  // namespace
 
 CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
-    : config_(std::move(config)), driver_(driver), stillness_(driver), crew_(spare_threads()), pattern_(config_),
-      kernels_(config_, pattern_, driver, modules_), snapshots_(driver, allocations_, modules_, crew_),
+    : config_(std::move(config)),
+      driver_(driver),
+      stillness_(driver),
+      crew_(spare_threads()),
+      pattern_(config_),
+      kernels_(config_, pattern_, driver, modules_),
+      snapshots_(driver, allocations_, modules_, crew_),
       archive_(config_.folder) {
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
@@ -103,11 +109,11 @@ Status CudaRecorder::start(const std::string& cupti_path) {
     return refused("the application, or another tool, uses CUPTI already, and there can be one only");
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
   // Of a profile, activity records say it all.
-  if (!config_.profile_only && !enable_callbacks()) return environment_error("CUPTI does not report the driver's calls");
+  if (!config_.profile_only && !enable_callbacks())
+    return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
   off_ = false;
   if (config_.profile_only) {
-    std::lock_guard lock(turn_);
     KERNELIFT_TRY(start_activity(cupti_));
     activity_on_ = true;
   }
@@ -175,7 +181,8 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
       else if (parts[cbid] == kGraphLaunch) graph_enter();
-      else if (parts[cbid] == kMemory) note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
+      else if (parts[cbid] == kMemory)
+        note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       return;
     }
     if (*call.correlationData == kCapturing) {
@@ -188,7 +195,9 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     switch (parts[cbid]) {
       case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
       // All these begin with the stream.
-      case kCaptureBegin: if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams)); break;
+      case kCaptureBegin:
+        if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
+        break;
       case kLoad:
         if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
           auto& load = *static_cast<const cuModuleLoadData_params*>(call.functionParams);
@@ -234,8 +243,11 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   LaunchTraits traits{launch.geometry, scalar_hash(*arguments, *live)};
   bool chosen = false;
   {
-    std::lock_guard lock(turn_);
+    OwnCall ours;
     time_kernels();
+  }
+  {
+    std::lock_guard lock(turn_);
     wanted_seen_ = true;
     if (awaited_.size() >= kMostAwaited) awaited_.clear();
     chosen = kernel.chooser->wants(traits) && !archive_.stopped();
@@ -246,23 +258,26 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   else settle(call.correlationId, nullptr, "");
 }
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.
 void CudaRecorder::time_kernels() {
-  if (activity_on_) return;
-  activity_on_ = true;
-  if (auto status = start_activity(cupti_); !status.ok()) archive_.omit("durations", status.error().message);
+  if (activity_on_ || activity_on_.exchange(true)) return;
+  auto status = start_activity(cupti_);
+  if (status.ok()) return;
+  std::lock_guard lock(turn_);
+  archive_.omit("durations", status.error().message);
 }
 
 /// What kernels a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
 void CudaRecorder::graph_enter() {
   if (graphs_known_ || pattern_.wants_nothing()) return;
-  std::unique_lock lock(turn_);
-  time_kernels();
-  graphs_known_ = wanted_seen_ || others_seen_ >= kEnoughOthers;
-  if (!graphs_known_ || wanted_seen_) return;
-  activity_on_ = false;
-  lock.unlock();
   OwnCall ours;
+  time_kernels();
+  {
+    std::lock_guard lock(turn_);
+    graphs_known_ = wanted_seen_ || others_seen_ >= kEnoughOthers;
+    if (!graphs_known_ || wanted_seen_) return;
+    activity_on_ = false;
+  }
   stop_activity(cupti_);
 }
 
@@ -294,7 +309,8 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   CapturedInstance& instance = request.instance;
   std::string identity = kernel.key + "\n" + (kernel.code.image ? kernel.code.image->hash.hex() : "");
   char id[64];
-  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(identity).hex().c_str(), static_cast<unsigned long long>(index));
+  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(identity).hex().c_str(),
+                static_cast<unsigned long long>(index));
   instance.id = id;
   instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
   instance.launch_index = index, instance.geometry = launch.geometry;
@@ -303,8 +319,7 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   Result<Snapshots::Taken> taken = environment_error("out of memory");
   try {
     taken = snapshots_.before(std::move(request), archive_, turn_);
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   if (!taken.ok()) {
     bool trouble = taken.error().exit != Exit::Refused;
     std::lock_guard lock(turn_);
@@ -347,8 +362,8 @@ void CudaRecorder::take_after(bool launched) {
       kernel = awaited->second.kernel, traits = awaited->second.traits, known_us = kernel->longest_us;
   }
   if (!launched || !kernel) return settle(correlation, nullptr, "");
-  auto patience = std::max<std::chrono::nanoseconds>(
-      kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
+  auto patience =
+      std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
   if (!stillness_.wait(pending_->context, std::chrono::steady_clock::now() + patience)) {
     abandoned(what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
     return settle(correlation, nullptr, "");
@@ -357,8 +372,7 @@ void CudaRecorder::take_after(bool launched) {
   try {
     status = snapshots_.after(pending_->context, instance);
     if (status.ok()) status = archive_.writer().finish_instance(instance);
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   if (!status.ok()) {
     {
       std::lock_guard lock(turn_);
@@ -377,8 +391,8 @@ void CudaRecorder::abandoned(const std::string& what, const std::string& why) {
   std::lock_guard lock(turn_);
   archive_.omit(what, why);
   if (++abandoned_in_a_row_ < kMostAbandonedInARow) return;
-  archive_.omit("everything from " + what, "so it was " + std::to_string(abandoned_in_a_row_) +
-                                               " times in a row; no more images are taken");
+  archive_.omit("everything from " + what,
+                "so it was " + std::to_string(abandoned_in_a_row_) + " times in a row; no more images are taken");
   images_off_ = true;
 }
 

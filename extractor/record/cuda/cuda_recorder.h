@@ -89,13 +89,12 @@ class CudaRecorder {
   Snapshots snapshots_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   int abandoned_in_a_row_ = 0;
-  std::atomic<bool> images_off_{false}, graphs_known_{false};
+  std::atomic<bool> images_off_{false}, graphs_known_{false}, activity_on_{false};
 
   std::mutex turn_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
   Archive archive_;
-  bool activity_on_ = false;
-  bool wanted_seen_ = false;      ///< A kernel that was asked for, in a launch or in a graph.
-  uint64_t others_seen_ = 0;      ///< Timed only because a graph might have held one.
+  bool wanted_seen_ = false;  ///< A kernel that was asked for, in a launch or in a graph.
+  uint64_t others_seen_ = 0;  ///< Timed only because a graph might have held one.
   std::unordered_map<uint32_t, Awaited> awaited_;
   std::unordered_map<const char*, NamedProfile*> by_pointer_;
   std::unordered_map<std::string, std::unique_ptr<NamedProfile>> by_name_;

@@ -45,8 +45,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   int saved = errno;
   try {
     if (!kernelift::recorder) kernelift::attach();
-  } catch (...) {
-  }
+  } catch (...) {}
   errno = saved;
   return 1;
 }

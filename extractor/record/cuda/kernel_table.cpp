@@ -102,7 +102,8 @@ CudaKernel* KernelTable::look_up(CUfunction handle, const char* symbol, bool bus
   return slot.get();
 }
 
-std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string mangled, std::string key, KernelCode code) {
+std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string mangled, std::string key,
+                                              KernelCode code) {
   auto kernel = std::make_unique<CudaKernel>();
   kernel->mangled = std::move(mangled), kernel->key = std::move(key), kernel->code = std::move(code);
   if (!kernel->code.function) return kernel;

@@ -75,9 +75,7 @@ bool is_launch(uint32_t cbid) {
   }
 }
 
-bool is_graph_launch(uint32_t cbid) {
-  return cbid == KL_CBID(cuGraphLaunch) || cbid == KL_CBID(cuGraphLaunch_ptsz);
-}
+bool is_graph_launch(uint32_t cbid) { return cbid == KL_CBID(cuGraphLaunch) || cbid == KL_CBID(cuGraphLaunch_ptsz); }
 
 CUfunction launched_function(uint32_t cbid, const void* parameters) {
   switch (cbid) {
@@ -130,9 +128,9 @@ LaunchSettings decode_settings(uint32_t cbid, const CudaLaunch& launch) {
   settings.known = true;
   settings.entry = entry_name(cbid);
   bool per_thread = launch.stream == CU_STREAM_PER_THREAD || (!launch.stream && per_thread_default(cbid));
-  settings.stream = per_thread                                                 ? "per-thread"
+  settings.stream = per_thread                                            ? "per-thread"
                     : !launch.stream || launch.stream == CU_STREAM_LEGACY ? "default"
-                                                                               : "created";
+                                                                          : "created";
   if (!launch.config) return settings;
   for (unsigned i = 0; i < launch.config->numAttrs; ++i) {
     auto& value = launch.config->attrs[i].value;
@@ -149,7 +147,9 @@ LaunchSettings decode_settings(uint32_t cbid, const CudaLaunch& launch) {
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
         settings.programmatic = value.programmaticStreamSerializationAllowed != 0;
         break;
-      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: settings.carveout = int(value.sharedMemCarveout); break;
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        settings.carveout = int(value.sharedMemCarveout);
+        break;
       default:
         if (const char* name = attribute_name(id)) settings.other.push_back(name);
         else settings.other.push_back("launch attribute " + std::to_string(int(id)));

@@ -1,6 +1,6 @@
 // One kernel launch as the driver's API was asked for it, whatever the entry: cuLaunchKernel, …Ex with attributes,
-// cooperative, or the old cuParamSet family (which brings no parameters and is refused by name). Only reads the caller's
-// structures; what they mean to a device is found out elsewhere.
+// cooperative, or the old cuParamSet family (which brings no parameters and is refused by name). Only reads the
+// caller's structures; what they mean to a device is found out elsewhere.
 #pragma once
 #include <cuda.h>
 

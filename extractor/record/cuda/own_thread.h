@@ -1,5 +1,5 @@
-// Threads of our own in somebody else's process: no signal is ever delivered to them, CUPTI's callbacks for what they do
-// are ignored, and they are never joined, since the process may end in the middle of anything.
+// Threads of our own in somebody else's process: no signal is ever delivered to them, CUPTI's callbacks for what they
+// do are ignored, and they are never joined, since the process may end in the middle of anything.
 #pragma once
 #include <pthread.h>
 
@@ -38,8 +38,7 @@ bool start_own_thread(Work work) {
       our_own_call() = true;
       try {
         work();
-      } catch (...) {
-      }
+      } catch (...) {}
     }).detach();
   } catch (const std::system_error&) {
     started = false;

@@ -149,7 +149,8 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (own_variable) continue;  // It is among the variables.
     CapturedRegion captured;
     captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
-    if (region.kind == MemoryKind::Variable) captured.reached_from += ", variable " + modules_.variable_at(region.address);
+    if (region.kind == MemoryKind::Variable)
+      captured.reached_from += ", variable " + modules_.variable_at(region.address);
     KERNELIFT_ASSIGN(captured.before, here.images.image(region.address, region.size, region.kind));
     instance.regions.push_back(std::move(captured));
   }
@@ -167,7 +168,8 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     }
     instance.code = stored;
   }
-  for (auto& name : code.unplaced) taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it by name");
+  for (auto& name : code.unplaced)
+    taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it by name");
   if (!code.image) taken.notes.push_back("its module's variables are left out: CUPTI did not show the module's image");
   return taken;
 }
@@ -179,10 +181,9 @@ Status Snapshots::after(CUcontext context, CapturedInstance& instance) {
     KERNELIFT_ASSIGN(region.after, here.images.image(region.address, region.before.size, region.kind, &region.before));
   }
   for (auto& variable : instance.variables) {
-    KERNELIFT_ASSIGN(variable.after, here.images.image(variable.address, variable.before.size, MemoryKind::Variable,
-                                                       &variable.before));
+    KERNELIFT_ASSIGN(variable.after,
+                     here.images.image(variable.address, variable.before.size, MemoryKind::Variable, &variable.before));
   }
-  bytes_read_ = here.images.bytes_read();
   return done();
 }
 

@@ -34,7 +34,6 @@ class Snapshots {
   Result<Taken> before(Request request, Archive& archive, std::mutex& archive_turn);
   Status after(CUcontext context, CapturedInstance& instance);
   void context_gone(CUcontext context);
-  uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   struct PerContext {
@@ -55,7 +54,6 @@ class Snapshots {
   std::unordered_map<CUcontext, std::shared_ptr<PerContext>> contexts_;
   std::shared_ptr<PerContext> current_;
   std::unordered_map<std::string, Image> codes_;  ///< Stored machine code, by its hash.
-  uint64_t bytes_read_ = 0;
 };
 
 }  // namespace kernelift

@@ -52,7 +52,8 @@ int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept
 }
 
 // glibc 2.34 moved these into libc itself, under a new version; the old one is there too.
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument) noexcept {
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
+                   void* argument) noexcept {
   return old_pthread_create(thread, attributes, routine, argument);
 }
 int pthread_detach(pthread_t thread) noexcept { return old_pthread_detach(thread); }

@@ -1,5 +1,5 @@
-// The CUDA recorder whole, without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers its calls, a
-// driver that is a table of functions. What only a real driver shows is in gpu_recorder_test.cpp.
+// The CUDA recorder whole, without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers its
+// calls, a driver that is a table of functions. What only a real driver shows is in gpu_recorder_test.cpp.
 #include "extractor/record/cuda/cuda_recorder.h"
 
 #include <dlfcn.h>
@@ -49,10 +49,14 @@ void yes(CUresult (*&function)(Parameters...)) {
 CudaDriver fake_driver() {
   CudaDriver driver;
   yes(driver.cuInit), yes(driver.cuCtxSetCurrent), yes(driver.cuEventCreate), yes(driver.cuEventRecord);
-  yes(driver.cuEventSynchronize), yes(driver.cuStreamCreate), yes(driver.cuCtxGetLimit), yes(driver.cuCtxGetCacheConfig);
-  yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute), yes(driver.cuDriverGetVersion);
+  yes(driver.cuEventSynchronize), yes(driver.cuStreamCreate), yes(driver.cuCtxGetLimit),
+      yes(driver.cuCtxGetCacheConfig);
+  yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute),
+      yes(driver.cuDriverGetVersion);
   yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
-  driver.cuDeviceGetName = [](char* into, int size, CUdevice) { return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS; };
+  driver.cuDeviceGetName = [](char* into, int size, CUdevice) {
+    return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS;
+  };
   driver.cuGetErrorName = [](CUresult, const char** text) { return *text = "FAKE_ERROR", CUDA_SUCCESS; };
   driver.cuGetErrorString = driver.cuGetErrorName;
   driver.cuStreamQuery = [](CUstream) { return stuck ? CUDA_ERROR_NOT_READY : not_in_a_capture(); };
@@ -95,8 +99,9 @@ class CudaRecorderTest : public ::testing::Test {
   }
   /// One call of the driver: `work` runs between its begin and its end.
   template <class Parameters>
-  void call(CUpti_CallbackId cbid, const Parameters& parameters, const std::function<void()>& work = [] {},
-            CUresult result = CUDA_SUCCESS) {
+  void call(
+      CUpti_CallbackId cbid, const Parameters& parameters, const std::function<void()>& work = [] {},
+      CUresult result = CUDA_SUCCESS) {
     uint64_t word = 0xdeadbeef;
     CUpti_CallbackData data{};
     data.functionParams = &parameters, data.functionReturnValue = &result, data.correlationData = &word;
@@ -117,18 +122,24 @@ class CudaRecorderTest : public ::testing::Test {
   void launch(std::vector<int>& memory, int add, CUresult result = CUDA_SUCCESS, double microseconds = 10) {
     int* address = memory.data();
     void* arguments[] = {&address, &add};
-    cuLaunchKernel_params parameters{reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
-    call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] {
-      if (capture_open) return;  // It is a node now, and no execution.
-      for (int& value : memory) value += add;
-      CUpti_ActivityKernel10 record{};
-      record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
-      record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
-      record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
-      ran_(&record);
-    }, result);
+    cuLaunchKernel_params parameters{
+        reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+    call(
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters,
+        [&] {
+          if (capture_open) return;  // It is a node now, and no execution.
+          for (int& value : memory) value += add;
+          CUpti_ActivityKernel10 record{};
+          record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
+          record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
+          record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
+          ran_(&record);
+        },
+        result);
   }
-  Result<Capture> capture(pid_t process = getpid()) { return Capture::open(scratch_.path() / ("process-" + std::to_string(process))); }
+  Result<Capture> capture(pid_t process = getpid()) {
+    return Capture::open(scratch_.path() / ("process-" + std::to_string(process)));
+  }
 
   std::string omissions(const Capture& capture) {
     std::string text;
@@ -234,7 +245,8 @@ TEST_F(CudaRecorderTest, HoldsUpOtherThreadsWhileAnImageIsTaken) {
       int one = 1;
       int* address = memory.data();
       void* arguments[] = {&address, &one};
-      cuLaunchKernel_params parameters{reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+      cuLaunchKernel_params parameters{
+          reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
       uint64_t word = 0;
       CUresult result = CUDA_SUCCESS;
       CUpti_CallbackData data{};
@@ -290,7 +302,8 @@ TEST_F(CudaRecorderTest, IsSilentAfterItHasLetGo) {
   launch(memory, 1);
   CUpti_SubscriberHandle handle;
   auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
-  EXPECT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
+  EXPECT_EQ(
+      subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
   recorder.finish();
   auto found = capture();
   ASSERT_TRUE(found.ok());
@@ -301,7 +314,8 @@ TEST_F(CudaRecorderTest, IsSilentAfterItHasLetGo) {
 TEST_F(CudaRecorderTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {
   auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
   CUpti_SubscriberHandle handle;
-  ASSERT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
+  ASSERT_EQ(
+      subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr), CUPTI_SUCCESS);
   static CudaDriver driver = fake_driver();
   auto& recorder = *new CudaRecorder(config_, driver);
   auto started = recorder.start(cupti_);

@@ -1,5 +1,5 @@
-// A CUPTI for tests: remembers who subscribed, and lets a fake application deliver calls and kernels. Built as a library
-// of its own, since the recorder opens CUPTI by its path.
+// A CUPTI for tests: remembers who subscribed, and lets a fake application deliver calls and kernels. Built as a
+// library of its own, since the recorder opens CUPTI by its path.
 #include <cupti.h>
 
 #include <cstring>
@@ -37,9 +37,11 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain, uint32_t cbid, c
   if (found == names.end()) return CUPTI_ERROR_INVALID_PARAMETER;
   return *name = found->second, CUPTI_SUCCESS;
 }
-CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult, const char** text) { return *text = "a fake's error", CUPTI_SUCCESS; }
-CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) { return *version = 130000, CUPTI_SUCCESS; }
-CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c) {
+CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult, const char** text) {
+  return *text = "a fake's error", CUPTI_SUCCESS;
+}
+CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc r,
+                                                    CUpti_BuffersCallbackCompleteFunc c) {
   return request = r, complete = c, CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind) { return tracing = true, CUPTI_SUCCESS; }

@@ -1,6 +1,6 @@
-// The recorder on a real GPU: small CUDA programs, compiled here by nvcc with its static runtime, run alone and recorded.
-// Output and exit code must be the same, and the capture must hold what the program really did. Links no LLVM, so that
-// it can be carried to a machine with a GPU; skips itself where there is none.
+// The recorder on a real GPU: small CUDA programs, compiled here by nvcc with its static runtime, run alone and
+// recorded. Output and exit code must be the same, and the capture must hold what the program really did. Links no
+// LLVM, so that it can be carried to a machine with a GPU; skips itself where there is none.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -54,10 +54,12 @@ class GpuRecorder : public ::testing::Test {
       compilers.emplace_back([source = entry.path()] {
         ProcessOptions options;
         options.timeout = std::chrono::seconds(100);
-        auto built = run_process({find_program("nvcc")->string(), "-std=c++17", "-arch=native", "-I", source_root().string(), "-lcuda",
-                                  "-o", (programs_->path() / source.stem()).string(), source.string()},
-                                 options);
-        if (!built.ok() || !built->ok()) std::printf("nvcc %s: %s\n", source.c_str(), built.ok() ? built->err.c_str() : "");
+        auto built =
+            run_process({find_program("nvcc")->string(), "-std=c++17", "-arch=native", "-I", source_root().string(),
+                         "-lcuda", "-o", (programs_->path() / source.stem()).string(), source.string()},
+                        options);
+        if (!built.ok() || !built->ok())
+          std::printf("nvcc %s: %s\n", source.c_str(), built.ok() ? built->err.c_str() : "");
       });
     }
     for (auto& compiler : compilers) compiler.join();
@@ -184,10 +186,10 @@ TEST_F(GpuRecorder, ListsKernelsOfARunInWhichNoneMatches) {
 
 TEST_F(GpuRecorder, ReadsMemoryOfEveryKind) {
   const std::map<std::string, std::pair<MemoryKind, uint64_t>> wanted = {
-      {"malloc", {MemoryKind::Device, 12000}},      {"async", {MemoryKind::Device, 12000}},
-      {"pool", {MemoryKind::Device, 12000}},        {"pitched", {MemoryKind::Device, 512 * 30}},
-      {"managed", {MemoryKind::Managed, 12000}},    {"pinned", {MemoryKind::HostMapped, 12000}},
-      {"mapped", {MemoryKind::HostMapped, 12000}},  {"registered", {MemoryKind::HostMapped, 16384}},
+      {"malloc", {MemoryKind::Device, 12000}},     {"async", {MemoryKind::Device, 12000}},
+      {"pool", {MemoryKind::Device, 12000}},       {"pitched", {MemoryKind::Device, 512 * 30}},
+      {"managed", {MemoryKind::Managed, 12000}},   {"pinned", {MemoryKind::HostMapped, 12000}},
+      {"mapped", {MemoryKind::HostMapped, 12000}}, {"registered", {MemoryKind::HostMapped, 16384}},
       {"vmm", {MemoryKind::Device, 4 << 20}}};
   for (auto& [name, kind] : wanted) {
     SCOPED_TRACE(name);

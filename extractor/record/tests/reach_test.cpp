@@ -106,7 +106,8 @@ TEST_F(ReachTest, SlicesOfOneMemoryFindTheSameAddressesAsTheWhole) {
 
 TEST_F(ReachTest, NeverMistakesAnAddressForANumberHoweverSharpItLooks) {
   std::vector<LiveMemory> list;
-  for (uint64_t i = 1; i < 200; ++i) list.push_back({i * 0x3456789000, (i % 7 + 1) << (10 + i % 15), MemoryKind::Device});
+  for (uint64_t i = 1; i < 200; ++i)
+    list.push_back({i * 0x3456789000, (i % 7 + 1) << (10 + i % 15), MemoryKind::Device});
   AllocationMap map(list);
   auto all_maybe = [&] {
     for (auto& memory : list)

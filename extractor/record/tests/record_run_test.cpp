@@ -284,7 +284,8 @@ TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
   EXPECT_THAT(text, HasSubstr(" 43.8%    1.00 ms        10     2.0 us     1.0 us     3.0 us  k0\n"));
   EXPECT_THAT(text, HasSubstr("in 2 more kernels"));
   EXPECT_EQ(hot_list({{"k", "", 7, 0, 0, 0, 0, {}}}).substr(hot_list({}).size()),
-            "      -          -         7          -          -          -  k\n") << "launched, not timed";
+            "      -          -         7          -          -          -  k\n")
+      << "launched, not timed";
   EXPECT_EQ(size_text(1536), "1.5 KiB");
   EXPECT_EQ(duration_text(0.25), "250 ns");
 }

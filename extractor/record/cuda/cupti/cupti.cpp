@@ -32,8 +32,8 @@ Result<Cupti> Cupti::open(const std::string& path) {
   void* library = dlopen(used.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return environment_error("CUPTI cannot be opened: " + std::string(dlerror()));
   Cupti cupti;
-#define KL_CUPTI_LOOK_UP(name)                                                          \
-  cupti.name = reinterpret_cast<decltype(cupti.name)>(dlsym(library, #name));           \
+#define KL_CUPTI_LOOK_UP(name)                                                \
+  cupti.name = reinterpret_cast<decltype(cupti.name)>(dlsym(library, #name)); \
   if (!cupti.name) return environment_error(used + " has no " #name "; CUPTI 11.4 or newer is needed");
   KL_CUPTI_FUNCTIONS(KL_CUPTI_LOOK_UP)
 #undef KL_CUPTI_LOOK_UP

@@ -8,10 +8,12 @@
 
 #include "core/base/result.h"
 
-#define KL_CUPTI_FUNCTIONS(X)                                                                        \
-  X(cuptiSubscribe) X(cuptiUnsubscribe) X(cuptiEnableCallback) X(cuptiGetCallbackName)               \
-  X(cuptiGetResultString) X(cuptiGetVersion) X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) \
+// clang-format off
+#define KL_CUPTI_FUNCTIONS(X)                                                                            \
+  X(cuptiSubscribe) X(cuptiUnsubscribe) X(cuptiEnableCallback) X(cuptiGetCallbackName)                   \
+  X(cuptiGetResultString) X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable)                       \
   X(cuptiActivityDisable) X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord) X(cuptiActivityFlushPeriod)
+// clang-format on
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
-// See detour.h. x86-64 only. The jump's target is a small piece of code per detour, made at run time: it saves the argument
-// registers, calls take_down() and jumps to the function, whole again.
+// See detour.h. x86-64 only. The jump's target is a small piece of code per detour, made at run time: it saves the
+// argument registers, calls take_down() and jumps to the function, whole again.
 #include "extractor/record/cuda/cupti/detour.h"
 
 #include <sys/mman.h>
@@ -63,11 +63,11 @@ bool detour_once(void* function, void (*before)()) {
   unsigned char* at = static_cast<unsigned char*>(memory);
   // Six argument registers; the stack is 16-aligned again with them, the return address and 8 more.
   put(at, {0x57, 0x56, 0x52, 0x51, 0x41, 0x50, 0x41, 0x51, 0x48, 0x83, 0xec, 0x08});
-  put(at, {0x48, 0xbf}), put_address(at, detour);                                      // mov rdi, detour
-  put(at, {0x48, 0xb8}), put_address(at, reinterpret_cast<const void*>(take_down));    // mov rax, take_down
-  put(at, {0xff, 0xd0});                                                               // call rax
+  put(at, {0x48, 0xbf}), put_address(at, detour);                                    // mov rdi, detour
+  put(at, {0x48, 0xb8}), put_address(at, reinterpret_cast<const void*>(take_down));  // mov rax, take_down
+  put(at, {0xff, 0xd0});                                                             // call rax
   put(at, {0x48, 0x83, 0xc4, 0x08, 0x41, 0x59, 0x41, 0x58, 0x59, 0x5a, 0x5e, 0x5f});
-  put(at, {0xff, 0xe0});                                                               // jmp rax
+  put(at, {0xff, 0xe0});  // jmp rax
   unsigned char jump[kJumpBytes];
   unsigned char* to = jump;
   put(to, {0x48, 0xb8}), put_address(to, memory), put(to, {0xff, 0xe0});

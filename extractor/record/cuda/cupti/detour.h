@@ -5,7 +5,8 @@
 
 namespace kernelift {
 
-/// For functions of integer and pointer arguments. False where that cannot be done (another architecture, memory that may not be written): then nothing was changed.
+/// For functions of integer and pointer arguments. False where that cannot be done (another architecture, memory that
+/// may not be written): then nothing was changed.
 bool detour_once(void* function, void (*before)());
 
 }  // namespace kernelift

@@ -91,7 +91,8 @@ std::optional<fs::path> find_cupti(const std::vector<fs::path>& roots, int cuda_
     if (auto value = variable(name); !value.empty()) toolkits.emplace_back(value);
   toolkits.emplace_back("/usr/local/cuda");
   for (auto& root : toolkits)
-    for (auto* folder : {"lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib", "lib"}) best.look_into(root / folder);
+    for (auto* folder : {"lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib", "lib"})
+      best.look_into(root / folder);
   if (best.path) return best.path;
   std::vector<fs::path> pythons = {"/usr", "/usr/local"};
   if (auto value = variable("VIRTUAL_ENV"); !value.empty()) pythons.insert(pythons.begin(), value);

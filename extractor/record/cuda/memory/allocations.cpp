@@ -1,5 +1,5 @@
-// See allocations.h. A range is taken off the list before the driver frees it and put on it after the driver gave it, so
-// that the list never holds memory that is not there.
+// See allocations.h. A range is taken off the list before the driver frees it and put on it after the driver gave it,
+// so that the list never holds memory that is not there.
 #include "extractor/record/cuda/memory/allocations.h"
 
 #include <cupti.h>
@@ -15,9 +15,9 @@ Classified classify(const CudaDriver& driver, uint64_t address) {
   size_t size = 0;
   void* host = nullptr;
   int ordinal = -1;
-  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,   CU_POINTER_ATTRIBUTE_IS_MANAGED,
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                  CU_POINTER_ATTRIBUTE_HOST_POINTER,  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+                                  CU_POINTER_ATTRIBUTE_HOST_POINTER,     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
   void* into[] = {&type, &managed, &start, &size, &host, &ordinal};
   if (driver.cuPointerGetAttributes(std::size(wanted), wanted, into, address) != CUDA_SUCCESS) return result;
   if (type == CU_MEMORYTYPE_ARRAY) result.known = Classified::Kind::Array;
@@ -94,7 +94,8 @@ std::shared_ptr<const AllocationMap> Allocations::map(const Modules& modules) {
   if (run.size > 0) list.push_back(run);
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.address < b.address; });
   // A variable that is in the list as an allocation too counts once.
-  list.erase(std::unique(list.begin(), list.end(), [](auto& a, auto& b) { return a.address == b.address; }), list.end());
+  list.erase(std::unique(list.begin(), list.end(), [](auto& a, auto& b) { return a.address == b.address; }),
+             list.end());
   made_ = std::make_shared<const AllocationMap>(std::move(list));
   made_version_ = version_, made_variables_ = variables_version;
   return made_;

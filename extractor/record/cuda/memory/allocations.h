@@ -1,7 +1,7 @@
-// The memory that the application has, as its calls to the driver tell: cudaMalloc and its asynchronous, pooled, pitched,
-// managed and pinned kin, and ranges mapped by hand, of which neighbours in one reservation are one. The list makes it
-// cheap to say what is an address; the driver itself is asked about everything that is then really read, and about
-// arguments that look like addresses and are not in the list (memory that came by a way not known here).
+// The memory that the application has, as its calls to the driver tell: cudaMalloc and its asynchronous, pooled,
+// pitched, managed and pinned kin, and ranges mapped by hand, of which neighbours in one reservation are one. The list
+// makes it cheap to say what is an address; the driver itself is asked about everything that is then really read, and
+// about arguments that look like addresses and are not in the list (memory that came by a way not known here).
 #pragma once
 #include <map>
 #include <memory>
@@ -19,9 +19,9 @@ namespace kernelift {
 struct Classified {
   enum class Kind { Unknown, Memory, Array };
   Kind known = Kind::Unknown;
-  LiveMemory memory;     ///< Of Memory: the whole range as far as the driver tells.
-  uint64_t host = 0;     ///< Where the host sees it (pinned and registered memory).
-  int device = -1;       ///< Ordinal.
+  LiveMemory memory;  ///< Of Memory: the whole range as far as the driver tells.
+  uint64_t host = 0;  ///< Where the host sees it (pinned and registered memory).
+  int device = -1;    ///< Ordinal.
 };
 Classified classify(const CudaDriver& driver, uint64_t address);
 
@@ -29,7 +29,7 @@ class Allocations {
  public:
   void added(uint64_t address, uint64_t size, MemoryKind kind, CUcontext context);
   void removed(uint64_t address);
-  void mapped(uint64_t address, uint64_t size);    ///< By cuMemMap: belongs to no context.
+  void mapped(uint64_t address, uint64_t size);  ///< By cuMemMap: belongs to no context.
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
@@ -45,7 +45,7 @@ class Allocations {
     LiveMemory memory;
     CUcontext context;
   };
-  std::map<uint64_t, Owned> live_;                ///< By address.
+  std::map<uint64_t, Owned> live_;                  ///< By address.
   std::map<uint64_t, uint64_t> mapped_, reserved_;  ///< Address to size.
   uint64_t version_ = 1, made_version_ = 0, made_variables_ = 0;
   std::shared_ptr<const AllocationMap> made_;

@@ -14,7 +14,6 @@ class Crew {
   explicit Crew(size_t most_threads) : most_threads_(most_threads) {}
   /// `work` runs on some thread soon; on this one if no thread can be started. It must not throw.
   void give(std::function<void()> work);
-  size_t threads() const { return threads_; }
 
  private:
   void serve();

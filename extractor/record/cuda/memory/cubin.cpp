@@ -45,9 +45,25 @@ bool compiler_made(std::string_view name) {
 /// TEX, TLD4, TLD, TXD, TXQ, SUATOM, SULD, SUST: the low nine bits of their opcodes. Instructions are 16 bytes long.
 bool has_texture_instruction(std::span<const std::byte> code) {
   constexpr uint64_t kInstructionWords = 2;
-  for (uint64_t i = 0; i + 1 < code.size() / sizeof(uint64_t); i += kInstructionWords) switch (item_at<uint64_t>(code, i) & 0x1ff) {
-      case 0x160: case 0x161: case 0x163: case 0x164: case 0x166: case 0x167: case 0x16c: case 0x16d: case 0x16f:
-      case 0x170: case 0x194: case 0x195: case 0x196: case 0x199: case 0x19a: case 0x19c: case 0x19d: return true;
+  for (uint64_t i = 0; i + 1 < code.size() / sizeof(uint64_t); i += kInstructionWords)
+    switch (item_at<uint64_t>(code, i) & 0x1ff) {
+      case 0x160:
+      case 0x161:
+      case 0x163:
+      case 0x164:
+      case 0x166:
+      case 0x167:
+      case 0x16c:
+      case 0x16d:
+      case 0x16f:
+      case 0x170:
+      case 0x194:
+      case 0x195:
+      case 0x196:
+      case 0x199:
+      case 0x19a:
+      case 0x19c:
+      case 0x19d: return true;
       default: break;
     }
   return false;
@@ -55,25 +71,13 @@ bool has_texture_instruction(std::span<const std::byte> code) {
 
 }  // namespace
 
-uint64_t cubin_size(std::span<const std::byte> image) {
-  if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0) return 0;
-  auto head = item_at<Elf64_Ehdr>(image, 0);
-  uint64_t end = head.e_ehsize;
-  auto sections = items_at<Elf64_Shdr>(image, head.e_shoff, head.e_shnum);
-  end = std::max<uint64_t>(end, head.e_shoff + sections.size());
-  for (uint64_t i = 0; i < sections.size() / sizeof(Elf64_Shdr); ++i) {
-    auto section = item_at<Elf64_Shdr>(sections, i);
-    if (section.sh_type != SHT_NOBITS) end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
-  }
-  end = std::max<uint64_t>(end, head.e_phoff + uint64_t(head.e_phnum) * sizeof(Elf64_Phdr));
-  return end <= image.size() ? end : 0;
-}
-
 Result<CubinSymbols> read_cubin(std::span<const std::byte> image) {
   auto damaged = [](const char* what) { return environment_error(std::string("the GPU image has ") + what); };
-  if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0) return damaged("no ELF head");
+  if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
+    return damaged("no ELF head");
   auto head = item_at<Elf64_Ehdr>(image, 0);
-  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr)) return damaged("another ELF class");
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr))
+    return damaged("another ELF class");
   auto sections = items_at<Elf64_Shdr>(image, head.e_shoff, head.e_shnum);
   uint64_t count = sections.size() / sizeof(Elf64_Shdr);
   if (count == 0) return damaged("no section table");

@@ -1,5 +1,5 @@
-// What a GPU image (a cubin, an ELF file of NVIDIA's machine) says about itself in its symbol table: its kernels and its
-// module variables, static ones included. Reads bytes that a driver or a compiler made; trusts none of its offsets.
+// What a GPU image (a cubin, an ELF file of NVIDIA's machine) says about itself in its symbol table: its kernels and
+// its module variables, static ones included. Reads bytes that a driver or a compiler made; trusts none of its offsets.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,5 @@ struct CubinSymbols {
 };
 
 Result<CubinSymbols> read_cubin(std::span<const std::byte> image);
-
-/// Size of the ELF file that begins at `image`, by its own header tables; 0 if it is none.
-uint64_t cubin_size(std::span<const std::byte> image);
 
 }  // namespace kernelift

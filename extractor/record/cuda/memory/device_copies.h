@@ -1,5 +1,5 @@
-// The CopySource of a real GPU: pinned buffers, a stream of our own, one event per buffer. Belongs to one context and is
-// forgotten, not destroyed, with it.
+// The CopySource of a real GPU: pinned buffers, a stream of our own, one event per buffer. Belongs to one context and
+// is forgotten, not destroyed, with it.
 #pragma once
 #include <vector>
 

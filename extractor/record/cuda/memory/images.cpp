@@ -8,11 +8,11 @@ namespace kernelift {
 
 /// One walk over a range of memory: what is done with each chunk.
 struct Images::Pass {
-  CaptureWriter* writer = nullptr;                 ///< Null: chunks are not stored.
-  const AllocationMap* allocations = nullptr;      ///< Null: addresses are not looked for.
-  const Image* base = nullptr;                     ///< Of equal size, or null.
+  CaptureWriter* writer = nullptr;             ///< Null: chunks are not stored.
+  const AllocationMap* allocations = nullptr;  ///< Null: addresses are not looked for.
+  const Image* base = nullptr;                 ///< Of equal size, or null.
   Image image;
-  std::vector<std::vector<AddressFound>> found;    ///< By chunk.
+  std::vector<std::vector<AddressFound>> found;  ///< By chunk.
   std::mutex turn;
   std::atomic<bool> failed{false};
   Status status;
@@ -24,8 +24,7 @@ struct Images::Pass {
   }
   void take(size_t chunk, std::span<const std::byte> bytes, uint64_t address) {
     if (failed) return;
-    if (allocations)
-      found[chunk] = find_addresses(bytes, address + chunk * kChunkBytes, address, *allocations);
+    if (allocations) found[chunk] = find_addresses(bytes, address + chunk * kChunkBytes, address, *allocations);
     if (!writer) return;
     auto hash = writer->store_chunk(bytes, base ? &base->chunks[chunk] : nullptr);
     if (hash.ok()) image.chunks[chunk] = *hash;

@@ -54,7 +54,8 @@ std::string symbol_file_of(const void* address) {
   Mapped named(info.dli_fname), self("/proc/self/exe");
   const Mapped& file = named.items<Elf64_Ehdr>(0, 1).empty() ? self : named;
   auto head = file.items<Elf64_Ehdr>(0, 1);
-  if (head.empty() || std::memcmp(head[0].e_ident, ELFMAG, SELFMAG) != 0 || head[0].e_ident[EI_CLASS] != ELFCLASS64) return "";
+  if (head.empty() || std::memcmp(head[0].e_ident, ELFMAG, SELFMAG) != 0 || head[0].e_ident[EI_CLASS] != ELFCLASS64)
+    return "";
   uint64_t wanted = reinterpret_cast<uint64_t>(address);
   if (head[0].e_type != ET_EXEC) wanted -= reinterpret_cast<uint64_t>(info.dli_fbase);
   auto sections = file.items<Elf64_Shdr>(head[0].e_shoff, head[0].e_shnum);

@@ -17,8 +17,8 @@ class Gate {
   /// Waits while the gate is closed by another thread.
   void enter();
   void leave() { inside_.fetch_sub(1, std::memory_order_release); }
-  /// EXPECTS: the caller is inside. True: it is alone, and no longer counts as inside. False: not by the deadline; it is
-  /// inside as before.
+  /// EXPECTS: the caller is inside. True: it is alone, and no longer counts as inside. False: not by the deadline; it
+  /// is inside as before.
   bool close(Deadline deadline);
   /// By the thread that closed it; that thread is then outside.
   void open();

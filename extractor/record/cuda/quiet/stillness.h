@@ -1,7 +1,7 @@
-// Waiting until a whole context has nothing to do, but never for longer than a deadline and never while a graph is being
-// captured. A stream may be waiting for something that only the application can do next (a host flag, an event it has
-// yet to record): so known streams are only asked, and the one call that blocks (for work of streams not known here) is
-// made by a thread of our own, which may stay stuck without harm.
+// Waiting until a whole context has nothing to do, but never for longer than a deadline and never while a graph is
+// being captured. A stream may be waiting for something that only the application can do next (a host flag, an event it
+// has yet to record): so known streams are only asked, and the one call that blocks (for work of streams not known
+// here) is made by a thread of our own, which may stay stuck without harm.
 #pragma once
 #include <atomic>
 #include <condition_variable>

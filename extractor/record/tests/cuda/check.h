@@ -5,19 +5,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                \
-  do {                                                                                             \
-    cudaError_t answer = (call);                                                                   \
-    if (answer != cudaSuccess) {                                                                   \
-      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(answer));        \
-      std::exit(70);                                                                               \
-    }                                                                                              \
+#define CHECK(call)                                                                         \
+  do {                                                                                      \
+    cudaError_t answer = (call);                                                            \
+    if (answer != cudaSuccess) {                                                            \
+      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(answer)); \
+      std::exit(70);                                                                        \
+    }                                                                                       \
   } while (0)
-#define CHECK_DRIVER(call)                                                                         \
-  do {                                                                                             \
-    CUresult answer = (call);                                                                      \
-    if (answer != CUDA_SUCCESS) {                                                                  \
-      std::printf("%s:%d %s: driver error %d\n", __FILE__, __LINE__, #call, int(answer));          \
-      std::exit(71);                                                                               \
-    }                                                                                              \
+#define CHECK_DRIVER(call)                                                                \
+  do {                                                                                    \
+    CUresult answer = (call);                                                             \
+    if (answer != CUDA_SUCCESS) {                                                         \
+      std::printf("%s:%d %s: driver error %d\n", __FILE__, __LINE__, #call, int(answer)); \
+      std::exit(71);                                                                      \
+    }                                                                                     \
   } while (0)

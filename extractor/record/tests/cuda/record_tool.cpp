@@ -1,5 +1,5 @@
-// `kernelift record` without the rest of Kernelift: records a command and prints what the capture holds, one JSON document
-// on stdout. Links no LLVM, so that it can be carried to a machine with a GPU and read by the checks there.
+// `kernelift record` without the rest of Kernelift: records a command and prints what the capture holds, one JSON
+// document on stdout. Links no LLVM, so that it can be carried to a machine with a GPU and read by the checks there.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -79,7 +79,8 @@ int run(int argc, char** argv) {
   RecordRequest request;
   request.state = ".kernelift";
   request.application_to_stderr = true;
-  // Beside this program, or where an installation has them. Words and options that only `kernelift` knows are passed over.
+  // Beside this program, or where an installation has them. Words and options that only `kernelift` knows are passed
+  // over.
   std::filesystem::path libraries = executable_folder();
   if (!std::filesystem::exists(libraries / "libkernelift_record_cuda.so"))
     libraries = libraries.parent_path() / "lib/kernelift/runtime";
