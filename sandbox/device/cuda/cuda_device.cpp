@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
@@ -322,14 +323,28 @@ class CudaDevice : public Device {
   std::vector<CUevent> events_;
 };
 
+/// The `ordinal`-th of the GPUs that the user lets us see becomes the only one. EXPECTS: CUDA is not initialised yet.
+void see_only(int ordinal) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::string chosen = std::to_string(ordinal);
+  if (visible) {
+    std::istringstream names(visible);
+    chosen.clear();
+    for (int i = 0; i <= ordinal; ++i)
+      if (!std::getline(names, chosen, ',')) chosen = "-1";  // Past the list's end: none.
+  }
+  setenv("CUDA_VISIBLE_DEVICES", chosen.c_str(), 1);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options) {
   // The driver's cache would answer for the compiler, and writes into the user's home.
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   KERNELIFT_ASSIGN(const CudaDriver* driver, CudaDriver::open());
-  auto device = std::make_unique<CudaDevice>(*driver, options.ordinal);
-  KERNELIFT_TRY(device->open(options));
+  if (options.alone) see_only(options.ordinal);
+  auto device = std::make_unique<CudaDevice>(*driver, options.alone ? 0 : options.ordinal);
+  if (auto opened = device->open(options); !opened.ok()) return std::move(opened).error().in("GPU " + std::to_string(options.ordinal));
   return std::unique_ptr<Device>(std::move(device));
 }
 

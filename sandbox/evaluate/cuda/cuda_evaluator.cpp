@@ -55,7 +55,8 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
   }
   return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, [device](int ordinal) {
     CudaDeviceOptions options = device;
-    options.ordinal = ordinal;
+    options.alone = ordinal >= 0;
+    options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
   });
 }
@@ -86,12 +87,12 @@ Status CudaEvaluator::prepare() {
   KERNELIFT_ASSIGN(runners_, cuda_runners(mep_, folder_, runner_settings(options_)));
   auto first = std::make_unique<Lane>();
   first->ordinal = std::max(wanted, 0);
-  KERNELIFT_ASSIGN(first->process, GpuProcess::open(*runners_, first->ordinal));
+  KERNELIFT_ASSIGN(first->process, GpuProcess::open(*runners_, wanted));
   facts_ = first->process->facts();
   first->process.reset();
   lanes_.push_back(std::move(first));
   for (int twin : facts_.twins) {
-    if (wanted >= 0 || twin == facts_.ordinal) continue;
+    if (wanted >= 0 || twin == 0) continue;
     lanes_.push_back(std::make_unique<Lane>());
     lanes_.back()->ordinal = twin;
   }

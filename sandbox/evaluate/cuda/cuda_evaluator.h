@@ -18,7 +18,8 @@ namespace kernelift {
 
 /// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: all alike. An Error for anything else.
 Result<int> cuda_ordinal(const std::string& device);
-/// Runners of this MEP, with the stack and heap limits that it was recorded with.
+/// Runners of this MEP; opened with ordinal -1 one sees all GPUs and uses the first. They have the stack and heap limits
+/// that the MEP was recorded with.
 Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings);
 /// What the application itself ran, recorded with an instance: machine code that suits `arch`; else empty.
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch);

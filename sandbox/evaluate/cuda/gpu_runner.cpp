@@ -258,6 +258,10 @@ bool GpuRunner::race(const GpuCode& candidate, size_t instance, Race& race, std:
       return false;
     }
     race.add(samples.baseline, samples.candidate);
+    // On a quiet GPU a speedup is soon known better than any later choice asks for, above the bar or below it.
+    constexpr double kKnown = 0.004;
+    bool enough = static_cast<int>(race.baseline().size()) >= settings_.race.first_rounds;
+    if (!inquiry_.confirm && enough && race.speedup().relative_width() < kKnown) break;
   }
   return true;
 }
