@@ -8,6 +8,9 @@
 //   KERNELIFT_RECORD_SKIP          launches of each kernel that are let pass before the first is captured
 //   KERNELIFT_RECORD_PROFILE_ONLY  1: count and time launches, capture nothing
 //   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
+//
+// NVIDIA's driver is told by its own variable, CUDA_INJECTION64_PATH, which library to load; KERNELIFT_CUPTI names the
+// CUPTI that it is to open.
 #pragma once
 #include <cstdint>
 #include <optional>

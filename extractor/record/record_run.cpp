@@ -152,6 +152,9 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
       return environment_error("cannot start " + program + ": no such program");
   }
   RecordOutcome outcome;
+  if (const char* other = std::getenv("CUDA_INJECTION64_PATH"); other && *other && !request.cuda_library.empty())
+    outcome.notes.push_back("CUDA_INJECTION64_PATH named " + std::string(other) +
+                            "; while recording, the driver loads the recorder in its place");
   {
     OutliveInterrupt outlive;
     KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
