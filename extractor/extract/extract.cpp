@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/nvcc_command.h"
 #include "extractor/extract/capture_join.h"
 #include "extractor/extract/captured_inputs.h"
 #include "extractor/extract/module_facts.h"
@@ -77,6 +78,13 @@ Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
   for (auto& site : index.launches)
     if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end()) KERNELIFT_TRY(holds(site.range, ")"));
   return done();
+}
+
+bool is_relocatable(const ScanIndex& index, const ScannedKernel& kernel) {
+  for (auto& unit : index.units)
+    if (unit.file == kernel.tu)
+      if (auto command = parse_compiler_command(unit.command, unit.folder); command.ok()) return command->relocatable;
+  return false;
 }
 
 /// "app::smooth<float, 8>" -> "smooth", fit for a folder's name.
@@ -194,6 +202,9 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   frontend.headers = slice.headers;
   frontend.flags = slice.compile_flags;
   KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
+  if (!facts.undefined.empty() && is_relocatable(index, *kernel))
+    return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
+                   ", which another file defines; kernels that need several files of relocatable code are not lifted");
 
   fs::path fresh = place.string() + ".new";
   fs::remove_all(fresh, code);

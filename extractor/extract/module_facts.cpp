@@ -108,6 +108,15 @@ bool pointers_in(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offs
   return found.size() <= kMost;
 }
 
+/// What every device program finds defined: intrinsics, libdevice, the device runtime, our own hooks.
+bool is_given(const llvm::GlobalObject& object) {
+  llvm::StringRef name = object.getName();
+  if (object.getAddressSpace() == kSharedAddressSpace) return true;  // extern __shared__
+  for (const char* own : {"llvm.", "__nv", "__kl_", "cuda", "__assert", "vprintf", "malloc", "free", "_Znwm", "_ZdlPv"})
+    if (name.starts_with(own)) return true;
+  return false;
+}
+
 PointerLayout pointers_of(llvm::Type* type, const llvm::DataLayout& layout) {
   PointerLayout pointers;
   if (!type->isSized() || !pointers_in(type, layout, 0, pointers.offsets)) return {};
@@ -137,6 +146,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
       parameters.push_back(pointers_of(type, compiled.module->getDataLayout()));
     }
   }
+  for (auto& object : compiled.module->global_objects())
+    if (object.isDeclaration() && !object.use_empty() && !is_given(object)) facts.undefined.push_back(canonical_key(object.getName().str()));
   for (auto* structure : compiled.module->getIdentifiedStructTypes()) {
     llvm::StringRef name = structure->getName();
     auto scalar = scalar_of(structure);

@@ -27,6 +27,7 @@ struct ModuleFacts {
   std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one;
                                                ///< of a mixture that holds floats, its layout (judge/yardstick.h).
   std::map<std::string, PointerLayout> pointers;  ///< Of structs, by the same names.
+  std::vector<std::string> undefined;  ///< Functions and variables that the text uses and another file defines.
   /// By canonical key of a kernel: for each parameter, where addresses lie in it.
   std::map<std::string, std::vector<PointerLayout>> parameters;
 };

@@ -261,6 +261,9 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   if (!unit.hip && !unit.parsed.architectures.empty()) options.arch = unit.parsed.architectures.front();
   options.headers = headers;
   options.flags = unit.parsed.frontend_flags();
+  // One unit is read by itself, and its slice is a whole program: relocatable code would only add the unit's mark to the
+  // names of what is static in it.
+  std::erase(options.flags, "-fgpu-rdc");
   options.folder = unit.folder;
   options.debug_lines = false;
   return options;

@@ -247,5 +247,32 @@ TEST_F(ExtractTest, SaysThatNothingWasScanned) {
   EXPECT_THAT(folder.error().message, HasSubstr("kernelift scan"));
 }
 
+TEST_F(ExtractTest, NamesWhatAnotherFileOfRelocatableCodeDefines) {
+  scan();
+  std::string text = std::string(kSource) + "__device__ float helper(float);\n"
+                     "static __global__ void calls(float* p) { *p = helper(*p); }\n"
+                     "static __global__ void alone(float* p) { *p = 1; }\n"
+                     "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";
+  ASSERT_TRUE(write_atomically(source_, text).ok());
+  Json entry = {{"directory", app_.string()},
+                {"file", source_},
+                {"arguments", {"nvcc", "-std=c++17", "-rdc=true", "-c", source_, "-o", "app.o"}}};
+  ASSERT_TRUE(write_json(app_ / "compile_commands.json", Json::array({entry})).ok());
+  ScanOptions options;
+  options.root = app_, options.compile_database = app_ / "compile_commands.json";
+  auto index = scan_application(options);
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  ASSERT_TRUE(index->write(state_ / "scan.json").ok());
+  ExtractOptions extract;
+  extract.state = state_, extract.templates = MEP_TEMPLATES, extract.synthesise = true, extract.kernel = "calls";
+  auto refusal = extract_mep(extract);
+  ASSERT_FALSE(refusal.ok());
+  EXPECT_EQ(refusal.error().exit, Exit::Refused);
+  EXPECT_THAT(refusal.error().message, HasSubstr("uses helper(float), which another file defines"));
+  extract.kernel = "alone";
+  auto folder = extract_mep(extract);
+  EXPECT_TRUE(folder.ok()) << folder.error().message;
+}
+
 }  // namespace
 }  // namespace kernelift
