@@ -32,6 +32,9 @@ struct AddressSpace::Placed {
     CUmemAccessDesc access{};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = space->ordinal_;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    // A copy of up to 64 KiB from pageable memory comes back before it has landed; sealed away from under it, it would
+    // fault, and take the context along.
+    if (space->driver_.cuCtxSynchronize() != CUDA_SUCCESS) return false;
     return std::all_of(pieces.begin(), pieces.end(), [&](auto& piece) {
       return space->driver_.cuMemSetAccess(piece.address, piece.bytes, &access, 1) == CUDA_SUCCESS;
     });
