@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/model/kernel_key.h"
 #include "extractor/extract/capture_join.h"
 #include "sandbox/judge/element.h"
 
@@ -116,6 +117,14 @@ std::vector<std::string> region_types(const CapturedInstance& instance, const Sc
   return types;
 }
 
+/// "variable _ZL5table +8" -> "variable table +8": the image's spelling is no name for a person.
+std::string readable(const std::string& reached_from) {
+  constexpr std::string_view kMark = "variable ";
+  if (!reached_from.starts_with(kMark)) return reached_from;
+  size_t end = std::min(reached_from.find(' ', kMark.size()), reached_from.size());
+  return std::string(kMark) + canonical_key(reached_from.substr(kMark.size(), end - kMark.size())) + reached_from.substr(end);
+}
+
 std::string without_words(std::string name) {
   for (bool again = true; again;) {
     again = false;
@@ -164,7 +173,7 @@ class Taker {
       auto& region = from.regions[i];
       MepRegion taken;
       taken.address = region.address, taken.size = region.before.size, taken.kind = region.kind;
-      taken.reached_from = region.reached_from;
+      taken.reached_from = readable(region.reached_from);
       taken.parameter = argument_of(region.reached_from).first;
       taken.element = element_of(types[i], facts_);
       if (region.kind != MemoryKind::Device)

@@ -50,7 +50,7 @@ class CapturedInputsTest : public ::testing::Test {
 TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
   auto one = instance(0x1000);
   one.regions = {region(0x1000, {0x2000, 0x3000}, "arg 0"), region(0x2000, {1, 2}, "0x1000 +0"),
-                 region(0x9000, {1}, "variable v")};
+                 region(0x9000, {1}, "variable _ZL1v +8")};
   auto inputs = take({one});
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
   auto& regions = inputs->instances.at(0).regions;
@@ -59,6 +59,7 @@ TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
   EXPECT_EQ(regions[1].element, "float");
   EXPECT_EQ(regions[1].parameter, -1);
   EXPECT_EQ(regions[2].element, "byte");
+  EXPECT_EQ(regions[2].reached_from, "variable v +8");
 }
 
 TEST_F(CapturedInputsTest, TakesAVariableThatTheKernelReachesByAddressOnlyForMemory) {
