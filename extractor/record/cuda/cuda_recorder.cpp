@@ -20,6 +20,7 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
 constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
 constexpr auto kManifestEvery = std::chrono::seconds(2);
+constexpr auto kManifestAfterImages = std::chrono::milliseconds(500);
 constexpr size_t kMostAwaited = 1 << 18;
 constexpr int kMostAbandonedInARow = 3;
 constexpr size_t kMostThreads = 12;
@@ -384,7 +385,8 @@ void CudaRecorder::take_after(bool launched) {
   abandoned_in_a_row_ = 0;
   settle(correlation, &traits, instance.id);
   std::lock_guard lock(turn_);
-  write_manifest(false);
+  // The instance is safe already; its share of the time can wait where hundreds of kernels come one after another.
+  if (std::chrono::steady_clock::now() - written_ >= kManifestAfterImages) write_manifest(false);
 }
 
 void CudaRecorder::abandoned(const std::string& what, const std::string& why) {
