@@ -1,8 +1,6 @@
 // See address_space.h. A mapping must not cross from one reservation into the next, so memory is made of pieces.
 #include "sandbox/device/cuda/address_space.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -40,6 +38,7 @@ struct AddressSpace::Placed {
     });
   }
   ~Placed() {
+    if (*space->lost_) return;
     for (auto& piece : pieces) {
       space->driver_.cuMemUnmap(piece.address, piece.bytes);
       space->driver_.cuMemRelease(piece.handle);
@@ -47,19 +46,8 @@ struct AddressSpace::Placed {
   }
 };
 
-void AddressSpace::keep_clear(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
-  for (auto [begin, end] : ranges)
-    for (uint64_t block = down(begin, kReservationBlock); block < end; block += kReservationBlock) {
-      if (cleared_.contains(block)) continue;
-      void* got = mmap(reinterpret_cast<void*>(block), kReservationBlock, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-      if (got == reinterpret_cast<void*>(block)) cleared_.insert(block);
-      else if (got != MAP_FAILED) munmap(got, kReservationBlock);  // Old kernels take the address as a hint.
-    }
-}
-
 AddressSpace::~AddressSpace() {
-  for (uint64_t block : cleared_) munmap(reinterpret_cast<void*>(block), kReservationBlock);
+  if (*lost_) return;
   for (auto& [begin, end] : reserved_) driver_.cuMemAddressFree(begin, end - begin);
 }
 
@@ -71,8 +59,6 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
       continue;
     }
     uint64_t stop = next == reserved_.end() ? end : std::min(end, next->first);
-    for (auto block = cleared_.lower_bound(at); block != cleared_.end() && *block < stop; block = cleared_.erase(block))
-      munmap(reinterpret_cast<void*>(*block), kReservationBlock);
     CUdeviceptr got = 0;
     CUresult result = driver_.cuMemAddressReserve(&got, stop - at, 0, at, 0);
     if (result == CUDA_SUCCESS && got != at) driver_.cuMemAddressFree(got, stop - at);
@@ -85,6 +71,10 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
     at = stop;
   }
   return done();
+}
+
+void AddressSpace::reserve_early(uint64_t begin, uint64_t end) {
+  (void)reserve(down(begin, kReservationBlock), up(end, kReservationBlock)).ok();
 }
 
 Result<AddressSpace::Piece> AddressSpace::map(uint64_t address, uint64_t bytes) {

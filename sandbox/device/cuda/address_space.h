@@ -4,7 +4,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <set>
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/device.h"
@@ -15,11 +14,12 @@ inline constexpr uint64_t kReservationBlock = 32 << 20;
 
 class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
  public:
-  AddressSpace(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  /// `lost`: once true, nothing is given back any more.
+  AddressSpace(const CudaDriver& driver, int ordinal, std::shared_ptr<const bool> lost)
+      : driver_(driver), ordinal_(ordinal), lost_(std::move(lost)) {}
   ~AddressSpace();
-  /// Before the driver starts: the blocks around these addresses are taken, until place() wants them. What something else
-  /// holds already is left alone; place() will say so.
-  void keep_clear(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
+  /// Reserves the blocks around `begin` to `end`, if they can be had; place() says it where they cannot.
+  void reserve_early(uint64_t begin, uint64_t end);
   Result<DeviceMemory> place(uint64_t address, uint64_t bytes);
 
  private:
@@ -31,7 +31,7 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
   const CudaDriver& driver_;
   int ordinal_;
   std::map<uint64_t, uint64_t> reserved_;  ///< begin → end, as they were reserved.
-  std::set<uint64_t> cleared_;             ///< Blocks that keep_clear() holds.
+  std::shared_ptr<const bool> lost_;
 };
 
 }  // namespace kernelift

@@ -44,6 +44,7 @@ class CudaDevice : public Device {
   CudaDevice(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
 
   ~CudaDevice() override {
+    if (*lost_) return;  // The driver would wait for a kernel that never ends; the process is about to.
     for (CUevent event : events_) driver_.cuEventDestroy(event);
     if (stream_) driver_.cuStreamDestroy(stream_);
     space_.reset();
@@ -51,9 +52,9 @@ class CudaDevice : public Device {
   }
 
   Status open(const CudaDeviceOptions& options) {
-    space_ = std::make_shared<AddressSpace>(driver_, ordinal_);
-    space_->keep_clear(options.wanted);
+    space_ = std::make_shared<AddressSpace>(driver_, ordinal_, lost_);
     KERNELIFT_TRY(check(driver_.cuInit(0), "the NVIDIA driver does not start"));
+    for (auto [begin, end] : options.wanted) space_->reserve_early(begin, end);
     int count = 0;
     KERNELIFT_TRY(check(driver_.cuDeviceGetCount(&count), "cannot count GPUs"));
     if (ordinal_ < 0 || ordinal_ >= count)
@@ -94,8 +95,8 @@ class CudaDevice : public Device {
                                (errors.empty() ? "" : ": " + errors));
     }
     DeviceImage loaded;
-    loaded.hold = std::shared_ptr<void>(module, [&driver = driver_](void* module) {
-      driver.cuModuleUnload(static_cast<CUmodule>(module));
+    loaded.hold = std::shared_ptr<void>(module, [&driver = driver_, lost = lost_](void* module) {
+      if (!*lost) driver.cuModuleUnload(static_cast<CUmodule>(module));
     });
     KERNELIFT_TRY(list_kernels(module, loaded));
     for (auto& variable : variables) {
@@ -116,13 +117,30 @@ class CudaDevice : public Device {
       return environment_error("cannot allocate " + std::to_string(bytes) + " bytes of device memory: " +
                                cuda_error_text(driver_, result) + "; " + std::to_string(free) + " bytes are free");
     }
-    auto hold = std::shared_ptr<void>(reinterpret_cast<void*>(got), [&driver = driver_](void* memory) {
-      driver.cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
+    auto hold = std::shared_ptr<void>(reinterpret_cast<void*>(got), [&driver = driver_, lost = lost_](void* memory) {
+      if (!*lost) driver.cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
     });
     return DeviceMemory{got, bytes, hold, {}};
   }
 
   DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override {
+    DeviceOutcome outcome = execute(program, limit);
+    *lost_ = *lost_ || !outcome.usable();
+    return outcome;
+  }
+
+  Status write(uint64_t to, std::span<const std::byte> bytes) override {
+    if (bytes.empty()) return done();
+    return check(driver_.cuMemcpyHtoD(to, bytes.data(), bytes.size()), "cannot copy to the GPU");
+  }
+  Status read(uint64_t from, std::span<std::byte> bytes) override {
+    if (bytes.empty()) return done();
+    return check(driver_.cuMemcpyDtoH(bytes.data(), from, bytes.size()), "cannot copy from the GPU");
+  }
+  DeviceClocks clocks() override { return monitor_->sample(); }
+
+ private:
+  DeviceOutcome execute(const DeviceProgram& program, std::chrono::milliseconds limit) {
     DeviceOutcome outcome;
     size_t used = 0;
     CUresult result = CUDA_SUCCESS;
@@ -154,17 +172,6 @@ class CudaDevice : public Device {
     return outcome;
   }
 
-  Status write(uint64_t to, std::span<const std::byte> bytes) override {
-    if (bytes.empty()) return done();
-    return check(driver_.cuMemcpyHtoD(to, bytes.data(), bytes.size()), "cannot copy to the GPU");
-  }
-  Status read(uint64_t from, std::span<std::byte> bytes) override {
-    if (bytes.empty()) return done();
-    return check(driver_.cuMemcpyDtoH(bytes.data(), from, bytes.size()), "cannot copy from the GPU");
-  }
-  DeviceClocks clocks() override { return monitor_->sample(); }
-
- private:
   Status check(CUresult result, const char* what) const {
     if (result == CUDA_SUCCESS) return done();
     return environment_error(std::string(what) + ": " + cuda_error_text(driver_, result));
@@ -317,6 +324,8 @@ class CudaDevice : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  /// Set once a kernel crashed or did not end: from then on nothing is given back by hand, since the driver would wait.
+  std::shared_ptr<bool> lost_ = std::make_shared<bool>(false);
   std::shared_ptr<AddressSpace> space_;
   std::unique_ptr<ClockMonitor> monitor_;
   DeviceFacts facts_;
