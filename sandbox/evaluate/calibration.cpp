@@ -121,7 +121,7 @@ std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
   std::vector<std::vector<std::byte>> copies;
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
-    if (region.changed()) copies.back().assign(region.live(), region.live() + region.size);
+    if (region.output) copies.back().assign(region.live(), region.live() + region.size);
   }
   for (auto& variable : memory_->instances()[instance].variables) {
     auto value = memory_->mirror().subspan(variable.mirror_offset, variable.size);
@@ -172,13 +172,12 @@ void Runner::add_envelopes() {
       memory_->restore(i, false);
       if ((*trial)->run(Side::Candidate, i)) break;
       auto& memory = memory_->instances()[i];
+      // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there already.
       for (size_t at = 0; at < memory.regions.size(); ++at)
-        if (auto& region = memory.regions[at]; region.changed())
-          all[i].regions[at].add({region.answer, region.size}, live(region));
+        all[i].regions[at].add({memory.regions[at].answer, memory.regions[at].size}, live(memory.regions[at]));
       for (size_t at = 0; at < memory.variables.size(); ++at)
-        if (auto& variable = memory.variables[at]; variable.changed())
-          all[i].variables[at].add({variable.answer, variable.size},
-                                   memory_->mirror().subspan(variable.mirror_offset, variable.size));
+        all[i].variables[at].add({memory.variables[at].answer, memory.variables[at].size},
+                                 memory_->mirror().subspan(memory.variables[at].mirror_offset, memory.variables[at].size));
     }
   }
   for (size_t i = 0; i < all.size(); ++i) {
@@ -193,7 +192,7 @@ bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
   auto& regions = memory_->instances()[instance].regions;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (i == poisoned) continue;
-    std::span<const std::byte> expected = regions[i].changed()
+    std::span<const std::byte> expected = regions[i].output
                                               ? std::span<const std::byte>(results[i])
                                               : std::span<const std::byte>(regions[i].given, regions[i].size);
     if (!regions[i].yardstick.compare(expected, live(regions[i])).ok()) return false;
@@ -205,7 +204,7 @@ Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::
   auto& regions = memory_->instances()[instance].regions;
   for (size_t index = 0; index < regions.size(); ++index) {
     MemoryRegion& region = regions[index];
-    if (!region.changed()) continue;
+    if (!region.output) continue;
     uint32_t width = region.yardstick.layout.stride;
     std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
     bool learned = region.size >= width;

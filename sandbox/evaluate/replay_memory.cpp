@@ -151,6 +151,15 @@ Status ReplayMemory::map_images(const Mep& mep, const std::filesystem::path& fol
   return done();
 }
 
+bool is_output(const Mep& mep, const MepRegion& region) {
+  for (auto& instance : mep.instances)
+    for (auto& other : instance.regions) {
+      bool same = region.parameter >= 0 ? other.parameter == region.parameter : other.address == region.address;
+      if (same && other.before != other.after) return true;
+    }
+  return false;
+}
+
 void ReplayMemory::describe(const Mep& mep) {
   auto place = [&](const std::string& before, const std::string& after, const std::byte*& given,
                    const std::byte*& answer) {
@@ -166,6 +175,7 @@ void ReplayMemory::describe(const Mep& mep) {
       place(region.before, region.after, mapped.given, mapped.answer);
       mapped.yardstick = Yardstick(ElementLayout::parse(region.element));
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
+      mapped.output = is_output(mep, region);
       mapped.name = named ? mep.parameters[region.parameter].name : region.reached_from;
       memory.regions.push_back(std::move(mapped));
     }

@@ -31,6 +31,7 @@ struct MemoryRegion {
   Yardstick yardstick;              ///< Its tolerances are set by calibration.
   std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
   std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.
+  bool output = false;              ///< is_output(): it may be written though it reads the same before and after.
   bool changed() const { return given != answer; }
   std::byte* live() const { return reinterpret_cast<std::byte*>(address); }
 };
@@ -51,6 +52,9 @@ struct InstanceMemory {
   std::vector<MemoryVariable> variables;
   std::vector<ByteRange> canaries;  ///< Addresses of live bytes that belong to no buffer of this instance.
 };
+
+/// Does the kernel write it? It does if it changed in any recorded launch: one on equal inputs writes what is there already.
+bool is_output(const Mep& mep, const MepRegion& region);
 
 class ReplayMemory {
  public:

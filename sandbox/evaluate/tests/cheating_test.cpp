@@ -168,5 +168,52 @@ TEST(Structs, AreComparedFieldByField) {
   EXPECT_NE(verdict.got.find("byte 4 of the element"), std::string::npos) << verdict.got;
 }
 
+/// A second launch on equal inputs: what it writes lies there already, so nothing changes.
+MepFixture launched_twice() {
+  MepFixture fixture(kScaleSource, "_Z5scalePKfPfif", "scale(float const*, float*, int, float)");
+  add_scale_instance(fixture, "first", 1000, 3.0f);
+  add_scale_instance(fixture, "again", 1000, 3.0f);
+  MepRegion& out = fixture.mep.instances[1].regions[1];
+  out.before = out.after;
+  return fixture;
+}
+
+TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
+  MepFixture fixture = launched_twice();
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  Candidate lazy;
+  lazy.source = scale("  if (i < n && out[i] != in[i] * factor + bias && out[i] == -1.0f) out[i] = in[i] * factor + bias;\n");
+  Verdict verdict = (*evaluator)->submit(lazy).get();
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
+}
+
+TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready) {
+  MepFixture fixture(
+      "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+      "  float sum = 0;\n  for (int k = 0; k < n; ++k) sum += in[k] * factor;\n  out[threadIdx.x] = sum;\n}\n",
+      "_Z5scalePKfPfif", "scale(float const*, float*, int, float)");
+  std::vector<float> in(4096), answer(1, 0.0f);
+  float factor = 0.37f;
+  for (size_t k = 0; k < in.size(); ++k) in[k] = std::sin(float(k)) * 100, answer[0] = std::fma(in[k], factor, answer[0]);
+  for (const char* id : {"first", "again"}) {
+    MepInstance& instance = fixture.add_instance(id, 1, 1);
+    fixture.add_buffer(instance, "in", "float", kTestArena, in, in);
+    fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20),
+                       std::string(id) == "first" ? std::vector<float>{-1.0f} : answer, answer);
+    fixture.add_argument(instance, int(in.size()), "n");
+    fixture.add_argument(instance, factor, "factor");
+  }
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  Candidate backwards;
+  backwards.source =
+      "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+      "  float a = 0, b = 0;\n  for (int k = 0; k < n; k += 2) { a += in[k] * factor; b += in[k + 1] * factor; }\n"
+      "  out[threadIdx.x] = a + b;\n}\n";
+  Verdict verdict = (*evaluator)->submit(backwards).get();
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -90,7 +90,7 @@ class Residents {
  private:
   bool open() {
     const uint64_t limit = std::max<uint64_t>(1, kResidentFibers / state_.threads);
-    if (blocks_.size() >= limit) {
+    if (full_ || blocks_.size() >= limit) {
       if (state_.cooperative && state_.next_block.load() < state_.blocks)
         state_.fail(LaunchFault::OutOfResources, "a cooperative launch of more blocks than can be resident at once");
       return false;
@@ -104,6 +104,9 @@ class Residents {
     } else {
       block = std::make_unique<FiberBlock>(state_);
       if (!block->allocate()) {
+        // As on a GPU, what cannot be resident waits for what is; only with nothing resident is there no way on.
+        full_ = true;
+        if (!blocks_.empty() && !state_.cooperative) return false;
         state_.fail(LaunchFault::OutOfResources,
                     "no memory for the stacks of " + std::to_string(state_.threads) + " threads");
         return false;
@@ -153,6 +156,7 @@ class Residents {
   LaunchState& state_;
   const uint32_t worker_;
   std::vector<std::unique_ptr<FiberBlock>> blocks_, spare_;
+  bool full_ = false;  ///< Memory for no further block's stacks.
   uint64_t last_progress_ = 0;
   std::optional<std::chrono::steady_clock::time_point> since_;
 };
