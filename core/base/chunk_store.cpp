@@ -189,7 +189,7 @@ ChunkWriter::~ChunkWriter() = default;
 Result<std::unique_ptr<ChunkWriter>> ChunkWriter::create(const fs::path& file) {
   auto state = std::make_unique<State>();
   state->file = file;
-  state->fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  state->fd = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (state->fd < 0) return file_error("create", file);
   state->idle.push_back(std::make_unique<RecordMaker>());
   if (!state->idle.back()->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
