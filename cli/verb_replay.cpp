@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string folder;
-  bool cold = false, warm = false;
+  bool cold = false, warm = false, counters = false;
   double tolerance = 0;
   unsigned threads = 0;
 };
@@ -24,6 +24,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   how.cold = options.cold || !options.warm;
   how.warm = options.warm || !options.cold;
   how.threads = options.threads;
+  how.counters = options.counters;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));
   if (context.json) context.emit(report.json());
@@ -39,6 +40,8 @@ const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it"
                         app.add_option("MEP", options->folder, "Folder of the minimal executable program")->required();
                         app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
                         app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
+                        app.add_flag("--counters", options->counters,
+                                     "Say what its time goes into, by hardware counters and this GPU's own ceilings");
                         app.add_option("--tolerance", options->tolerance,
                                        "Relative error that floating-point buffers may have (default: derived)")
                             ->check(CLI::PositiveNumber);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/model/evaluator.h"
+#include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner.h"
 
@@ -39,6 +40,7 @@ struct ReplayOptions {
   unsigned threads = 0;
   std::optional<Tolerance> tolerance;
   std::chrono::milliseconds launch_limit{60'000};
+  bool counters = false;  ///< Also find out what the time goes into; GPUs only.
 };
 
 struct ReplayReport {
@@ -46,6 +48,7 @@ struct ReplayReport {
   std::optional<BaselineReport> warm, cold;
   std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
   std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
+  std::optional<KernelFacts> facts;        ///< Of the code that was timed first, on its heaviest instance, if asked for.
   std::vector<std::string> notes;          ///< What is not as it was in the application.
   bool pass() const;
   /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.

@@ -7,6 +7,7 @@
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/runner_process.h"
+#include "sandbox/judge/diagnosis.h"
 
 namespace kernelift {
 namespace {
@@ -54,6 +55,7 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   ReplayReport report;
   report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
   report.device = cpu_device_label(options.threads);
+  if (options.counters) report.notes.push_back("the CPU device has no hardware counters; --device cuda has");
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code, baseline.roundings));
   }
@@ -97,6 +99,7 @@ std::string ReplayReport::text() const {
             (instance.pass ? line("%.3f us, spread %.1f %%\n", instance.seconds * 1e6, instance.spread * 100)
                            : "FAIL  " + alone.complaint() + "\n");
   }
+  if (facts) text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " + diagnose(*facts).paragraph() + "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
   return text + (pass() ? "PASS\n" : "FAIL\n");
 }
@@ -105,6 +108,7 @@ Json ReplayReport::json() const {
   Json document{{"kernel", kernel}, {"device", device}, {"pass", pass()}};
   if (!compiler.empty()) document["compiler"] = compiler;
   if (by_clang) document["by_clang"] = to_json(*by_clang);
+  if (facts) document["facts"] = to_json(*facts), document["diagnosis"] = diagnose(*facts).findings;
   if (!notes.empty()) document["notes"] = notes;
   for (auto* mode : {&warm, &cold}) {
     if (!*mode) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sandbox/device/cuda/counters/profile.h"
 #include "sandbox/device/cuda/cuda_device.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
 
@@ -53,12 +54,13 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     device.cache_config = instance.settings.cache_config;
     for (auto& region : instance.regions) device.wanted.push_back({region.address, region.address + region.size});
   }
-  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, [device](int ordinal) {
+  auto open = [device](int ordinal) {
     CudaDeviceOptions options = device;
     options.alone = ordinal >= 0;
     options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
-  });
+  };
+  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch});
 }
 
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch) {

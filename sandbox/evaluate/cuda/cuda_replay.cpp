@@ -41,12 +41,19 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     if (baseline.ok()) own.image = baseline->reply.image, roundings = baseline->roundings;
     else report.notes.push_back("our compiler cannot build it: " + baseline.error().message);
   }  // Nothing else runs while the kernel is timed.
+  bool with_counters = options.counters;  // Of the first code that is timed.
   auto measure = [&](const TrialCode& code, bool cold) -> Result<BaselineReport> {
     std::set<std::string> fatal;
     BaselineReport measured;
     KERNELIFT_ASSIGN(auto process, GpuProcess::start(*runners, ordinal, code, roundings, cold, fatal, measured));
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
+    if (with_counters && measured.pass()) {
+      with_counters = false;
+      auto facts = process->kernel_facts();
+      if (facts.ok()) report.facts = std::move(*facts);
+      else report.notes.push_back("what its time goes into is not known: " + facts.error().message);
+    }
     return measured;
   };
   bool as_run = !applications.image.empty();

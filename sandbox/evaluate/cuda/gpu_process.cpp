@@ -12,10 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kNothing = 5, kError = 6;
+constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kNothing = 5, kError = 6, kFacts = 7;
 constexpr auto kOpenLimit = 90s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
+constexpr auto kProfileLimit = 3min;  // Some dozen passes, each with the memory put back.
 constexpr int kLaunchesWorth = 64;
 
 void put(WireWriter& writer, const TrialCode& code) {
@@ -55,8 +56,8 @@ bool decode(std::string_view bytes, DeviceFacts& facts) {
 class Server {
  public:
   Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
-         const DeviceFactory& factory)
-      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), factory_(factory) {}
+         const GpuAbilities& abilities)
+      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), abilities_(abilities) {}
 
   void serve() {
     while (Frame frame = channel_.receive()) {
@@ -64,6 +65,7 @@ class Server {
       if (frame.type == kOpen) open(static_cast<int>(reader.number()));
       else if (frame.type == kCalibrate) calibrate(reader);
       else if (frame.type == kEvaluate) evaluate(reader);
+      else if (frame.type == kFacts) facts();
       else return;
       // A context that was lost stays lost, and its kernel may still be running: out, without the driver's own tidying.
       if (runner_ && !runner_->usable()) _exit(0);
@@ -72,7 +74,7 @@ class Server {
 
  private:
   void open(int ordinal) {
-    auto device = factory_(ordinal);
+    auto device = abilities_.device(ordinal);
     if (!device.ok()) {
       channel_.send(kError, device.error().message);
       return;
@@ -116,12 +118,19 @@ class Server {
     else channel_.send(kNothing, {});
   }
 
+  void facts() {
+    if (!runner_) return;
+    auto found = runner_->kernel_facts(abilities_.profile);
+    if (!found.ok()) channel_.send(kError, found.error().message);
+    else channel_.send(kAnswer, to_json(*found).dump());
+  }
+
   Channel& channel_;
   WorkerCell& cell_;
   const Mep& mep_;
   const std::filesystem::path& folder_;
   GpuRunnerSettings settings_;
-  const DeviceFactory& factory_;
+  const GpuAbilities& abilities_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<GpuRunner> runner_;
 };
@@ -129,10 +138,10 @@ class Server {
 }  // namespace
 
 Result<std::unique_ptr<Nursery>> GpuProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                     const GpuRunnerSettings& settings, DeviceFactory factory) {
-  return Nursery::start({"kl-gpu", {}, [mep, folder, settings, factory](Channel& channel, WorkerCell& cell) {
+                                                     const GpuRunnerSettings& settings, GpuAbilities abilities) {
+  return Nursery::start({"kl-gpu", {}, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
                            report_faults_to(&cell.fault);
-                           Server(channel, cell, mep, folder, settings, factory).serve();
+                           Server(channel, cell, mep, folder, settings, abilities).serve();
                            // Device memory and context go with the process; leaving by hand would only take longer.
                            _exit(0);
                          }});
@@ -192,6 +201,12 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordi
     std::string experiment = process->experiment();
     if (experiment.empty() || !fatal.insert(experiment).second) return std::move(learned).error();
   }
+}
+
+Result<KernelFacts> GpuProcess::kernel_facts() {
+  KERNELIFT_ASSIGN(std::string answer, ask(kFacts, {}, kProfileLimit));
+  KERNELIFT_ASSIGN(Json json, parse_json(answer, "the kernel's facts"));
+  return kernel_facts_from_json(json, "the kernel's facts");
 }
 
 std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {

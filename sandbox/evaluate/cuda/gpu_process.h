@@ -12,12 +12,18 @@ namespace kernelift {
 
 /// What makes the device in the runner's process; `ordinal` counts GPUs.
 using DeviceFactory = std::function<Result<std::unique_ptr<Device>>(int ordinal)>;
+/// What the runner's process can do: its device, and a profiler (none: facts() has no counters).
+struct GpuAbilities {
+  DeviceFactory device;
+  LaunchProfiler profile;
+  GpuAbilities(DeviceFactory make, LaunchProfiler measure = {}) : device(std::move(make)), profile(std::move(measure)) {}
+};
 
 class GpuProcess {
  public:
   /// A nursery whose workers are runners of this MEP.
   static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                  const GpuRunnerSettings& settings, DeviceFactory factory);
+                                                  const GpuRunnerSettings& settings, GpuAbilities abilities);
   /// Starts a process and its device. An Error says what the GPU or its driver lacks.
   static Result<std::unique_ptr<GpuProcess>> open(Nursery& nursery, int ordinal);
   const DeviceFacts& facts() const { return facts_; }
@@ -28,6 +34,8 @@ class GpuProcess {
   /// Whatever happens is in the verdict; alive() afterwards says whether this process can go on. nullopt: its time was
   /// over before there was one.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  /// EXPECTS: calibrated. The last request: the process is of no further use for timing.
+  Result<KernelFacts> kernel_facts();
   bool alive() const { return worker_.alive(); }
   /// The experiment on the original that it was at when it died; empty: none.
   std::string experiment() const { return worker_.cell().read_item(); }

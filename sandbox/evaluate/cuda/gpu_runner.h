@@ -6,6 +6,7 @@
 #pragma once
 #include <set>
 
+#include "core/model/kernel_facts.h"
 #include "sandbox/evaluate/cuda/gpu_code.h"
 #include "sandbox/evaluate/runner.h"
 
@@ -20,6 +21,10 @@ struct GpuRunnerSettings {
   std::set<std::string> fatal;
 };
 
+/// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
+using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
+                                            KernelFacts& facts)>;
+
 class GpuRunner {
  public:
   /// `announce` is told what is being tried on the original, "" when it is over: whoever finds this process dead knows.
@@ -29,6 +34,9 @@ class GpuRunner {
   Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings);
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a
+  /// runner: a profiler's session disturbs what is timed after it.
+  Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);
   /// False after a fault: nothing more can be measured in this process.
   bool usable() const { return usable_; }
   const std::vector<std::string>& notes() const { return memory_->notes(); }

@@ -25,6 +25,19 @@ Result<std::unique_ptr<Device>> fake_device(int ordinal) {
   return std::unique_ptr<Device>(new FakeDevice(images));
 }
 
+/// Two passes; the figure it reports is how many of its steps worked.
+Status fake_profile(int, const std::function<Status()>& prepare, const std::function<Status()>& launch, KernelFacts& facts) {
+  double worked = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    KERNELIFT_TRY(prepare());
+    ++worked;
+    KERNELIFT_TRY(launch());
+    ++worked;
+  }
+  facts.dram_read_bytes = worked;
+  return done();
+}
+
 TrialCode code_of(const std::string& image) {
   TrialCode code;
   code.image = image;
@@ -33,7 +46,7 @@ TrialCode code_of(const std::string& image) {
 
 struct Rig {
   explicit Rig(const char* original = "original") : fixture(fake::scale()), original(original) {
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, fake_device));
+    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
     start();
   }
   void start() {
@@ -97,6 +110,17 @@ TEST(GpuProcess, SaysWhatTheDeviceLacks) {
   auto process = GpuProcess::open(*rig.nursery, 7);
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().message, "there is no GPU 7");
+}
+
+TEST(GpuProcess, SaysWhatTheOriginalsTimeGoesInto) {
+  Rig rig;
+  ASSERT_EQ(rig.trouble, "");
+  auto facts = rig.process->kernel_facts();
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_EQ(facts->dram_read_bytes, 4) << "memory is put back before each of two launches";
+  EXPECT_EQ(facts->registers, 32);
+  EXPECT_NEAR(facts->seconds, 100e-6, 1e-6);
+  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok()) << "and what the launches left is put back";
 }
 
 TEST(GpuProcess, AnswersNothingOnceItsTimeIsOver) {

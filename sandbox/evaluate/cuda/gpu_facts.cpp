@@ -1,0 +1,59 @@
+// How the original spends its time, for people and for the tuner: what its image asks for, what counters see of a launch of
+// its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
+#include <algorithm>
+
+#include "sandbox/evaluate/cuda/gpu_runner.h"
+
+namespace kernelift {
+
+Result<KernelFacts> GpuRunner::kernel_facts(const LaunchProfiler& profile) {
+  size_t heaviest = 0;
+  for (size_t i = 1; i < mep_.instances.size(); ++i)
+    if (heavier(mep_, i, heaviest)) heaviest = i;
+  if (heaviest >= report_.instances.size() || !report_.instances[heaviest].pass)
+    return environment_error("what the kernel's time goes into is not measured: it does not reproduce its capture");
+  const DeviceFacts& device = device_.facts();
+  KernelFacts facts;
+  facts.device = device.label;
+  facts.geometry = mep_.instances[heaviest].geometry;
+  facts.seconds = report_.instances[heaviest].seconds;
+  facts.multiprocessors = static_cast<int>(device.multiprocessors);
+  auto of = [&](const char* name) -> std::optional<double> {
+    auto found = baseline_.facts().find(name);
+    return found == baseline_.facts().end() ? std::nullopt : std::optional(found->second);
+  };
+  if (auto value = of("registers")) facts.registers = static_cast<int>(*value);
+  if (auto value = of("local_bytes")) facts.local_bytes = static_cast<uint64_t>(*value);
+  if (auto value = of("shared_bytes")) facts.shared_bytes = static_cast<uint64_t>(*value);
+  facts.occupancy_limit = of("occupancy");
+  uint64_t threads = facts.geometry.block.count();
+  if (facts.occupancy_limit && threads > 0 && device.threads_per_multiprocessor > 0)
+    facts.resident_blocks = static_cast<int>(*facts.occupancy_limit * device.threads_per_multiprocessor / double(threads) + 0.5);
+  if (!profile) {
+    facts.counters_missing = "this device has none";
+    return facts;
+  }
+  const GpuInstance& memory = memory_->instances()[heaviest];
+  auto ran = [&](Steps& steps) -> Status {
+    DeviceOutcome outcome = steps.run(settings_.launch_limit);
+    memory_->launched(heaviest, true);
+    if (outcome.ok()) return done();
+    return environment_error("the original, while counters are read: " + failure_of(outcome).detail);
+  };
+  auto prepare = [&]() -> Status {
+    Steps steps(*support_);
+    memory_->restore(steps, heaviest, false);
+    baseline_.set_up(steps, memory, heaviest, false);
+    if (settings_.cold) steps.flush_cache();
+    return ran(steps);
+  };
+  auto launch = [&]() -> Status {
+    Steps steps(*support_);
+    baseline_.launch(steps, heaviest);
+    return ran(steps);
+  };
+  KERNELIFT_TRY(profile(device.ordinal, prepare, launch, facts));
+  return facts;
+}
+
+}  // namespace kernelift
