@@ -35,7 +35,7 @@ class OnGpu : public ::testing::Test {
   void SetUp() override {
     static const std::string trouble = [] {
       Mep none;
-      auto nursery = GpuProcess::nursery(none, ".", {}, make_device);
+      auto nursery = GpuProcess::nursery(none, ".", {}, {make_device});
       if (!nursery.ok()) return nursery.error().message;
       auto process = GpuProcess::open(**nursery, 0);
       return process.ok() ? std::string() : process.error().message;
@@ -63,7 +63,7 @@ struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false) : cold(cold) {
     GpuRunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, make_device));
+    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device}));
     baseline.image = candidates();
     start();
   }
