@@ -3,6 +3,9 @@
 // same, and the nodes are captured by running a launch node by node with the updated arguments, or refused by name.
 //! launches: node_scale == 3
 //! launches: node_add == 3
+//! launches: outside == 1
+//! replay: outside
+//! breaks: after-as-before outside
 //! instances-or-omitted: node_add (graph)
 //! replay-if-captured: node_add
 #include "case.h"
@@ -15,6 +18,11 @@ __global__ void node_scale(float* values, float factor, int n) {
 __global__ void node_add(float* values, float add, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) values[i] += add;
+}
+
+__global__ void outside(float* values, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] -= 3;
 }
 
 int main() {
@@ -41,10 +49,12 @@ int main() {
     CUDA(cudaGraphExecKernelNodeSetParams(executable, second, &node));
     CUDA(cudaGraphLaunch(executable, stream));
   }
+  outside<<<16, 256, 0, stream>>>(values, count);  // What the graph left is this one's input.
   CUDA(cudaStreamSynchronize(stream));
   auto got = host_copy(values, size_t(count));
   print_hash("values", got);
   float wanted = ramp(size_t(count))[9];
   for (int step = 0; step < 3; ++step) wanted = wanted * 2 + float(step);
+  wanted -= 3;
   return end(got[9] == wanted);
 }
