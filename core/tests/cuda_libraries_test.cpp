@@ -66,6 +66,29 @@ TEST(CudaLibraries, FindsPipsWheelsBesideThePythonOnThePath) {
   EXPECT_TRUE(find_cuda_library("libnvJitLink.so", 913).ok());
 }
 
+TEST(CudaLibraries, FindsWhatCondaAndDistributionsInstall) {
+  auto folder = TemporaryFolder::create("libraries-");
+  ASSERT_TRUE(folder.ok());
+  touch(folder->path() / "conda/lib/libcupti.so.913");
+  touch(folder->path() / "python/bin/python3");
+  touch(folder->path() / "python/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.914");
+  Variable conda("CONDA_PREFIX", (folder->path() / "conda").string());
+  Variable path("PATH", (folder->path() / "python/bin").string());
+  EXPECT_TRUE(find_cuda_library("libcupti.so", 913).ok());
+  EXPECT_TRUE(find_cuda_library("libcupti.so", 914).ok());
+}
+
+TEST(CudaLibraries, LooksInTheGivenToolkitsBeforeAnyOther) {
+  auto folder = TemporaryFolder::create("libraries-");
+  ASSERT_TRUE(folder.ok());
+  for (const char* toolkit : {"given", "named"}) touch(folder->path() / toolkit / "lib64/libcupti.so.913");
+  Variable named("CUDA_PATH", (folder->path() / "named").string());
+  auto folders = cuda_library_folders({folder->path() / "given"});
+  ASSERT_GE(folders.toolkits.size(), 2u);
+  EXPECT_EQ(folders.toolkits[0], folder->path() / "given/lib64");
+  EXPECT_EQ(folders.toolkits[1], folder->path() / "named/lib64");
+}
+
 TEST(CudaLibraries, DoesNotTakeAnotherMajorVersion) {
   auto folder = TemporaryFolder::create("libraries-");
   ASSERT_TRUE(folder.ok());

@@ -24,8 +24,15 @@ void add(std::vector<fs::path>& to, const fs::path& folder) {
   if (!code && fs::is_directory(real, code) && std::find(to.begin(), to.end(), real) == to.end()) to.push_back(real);
 }
 
+/// Toolkits for compiling on one machine for another hold both machines' libraries.
+#if defined(__aarch64__)
+constexpr const char *kTarget = "targets/sbsa-linux/lib", *kSystem = "/usr/lib/aarch64-linux-gnu";
+#else
+constexpr const char *kTarget = "targets/x86_64-linux/lib", *kSystem = "/usr/lib/x86_64-linux-gnu";
+#endif
+
 void add_toolkit(std::vector<fs::path>& to, const fs::path& root) {
-  for (const char* part : {"lib64", "targets/x86_64-linux/lib", "extras/CUPTI/lib64", "lib"}) add(to, root / part);
+  for (const char* part : {"lib64", kTarget, "extras/CUPTI/lib64", "lib"}) add(to, root / part);
 }
 
 /// /usr/local/cuda first, then the versioned ones, newest first ("cuda-13.0" before "cuda-9.2").
@@ -43,7 +50,7 @@ std::vector<fs::path> installed_toolkits() {
   return found;
 }
 
-/// site-packages/nvidia/{cu13,cuda_cupti,nvjitlink}/lib of the environments that a shell would use.
+/// lib/python3.x/{site,dist}-packages/nvidia/{cu13,cuda_cupti,nvjitlink}/lib
 void add_wheels(std::vector<fs::path>& to) {
   std::vector<fs::path> roots;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
@@ -53,12 +60,13 @@ void add_wheels(std::vector<fs::path>& to) {
     if (fs::exists(folder / "python3", code)) roots.push_back(folder.parent_path());
   }
   if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
+  roots.insert(roots.end(), {"/usr/local", "/usr"});
   std::error_code code;
   for (auto& root : roots)
     for (auto& python : fs::directory_iterator(root / "lib", code)) {
       if (!python.path().filename().string().starts_with("python3")) continue;
-      for (auto& wheel : fs::directory_iterator(python.path() / "site-packages/nvidia", code))
-        add(to, wheel.path() / "lib");
+      for (const char* packages : {"site-packages", "dist-packages"})
+        for (auto& wheel : fs::directory_iterator(python.path() / packages / "nvidia", code)) add(to, wheel.path() / "lib");
     }
 }
 
@@ -68,25 +76,30 @@ bool is_version(const std::string& file, const std::string& stem, int major) {
 
 }  // namespace
 
-std::vector<fs::path> cuda_library_folders() {
-  std::vector<fs::path> folders;
-  for (auto& folder : split_folders(std::getenv("KERNELIFT_CUDA_LIBRARIES"))) add(folders, folder);
-  for (auto& folder : split_folders(std::getenv("LD_LIBRARY_PATH"))) add(folders, folder);
-  for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
-    if (const char* root = std::getenv(name)) add_toolkit(folders, root);
+CudaLibraryFolders cuda_library_folders(const std::vector<fs::path>& roots) {
+  CudaLibraryFolders folders;
+  for (const char* list : {"KERNELIFT_CUDA_LIBRARIES", "LD_LIBRARY_PATH"})
+    for (auto& folder : split_folders(std::getenv(list))) add(folders.named, folder);
+  for (auto& root : roots) add_toolkit(folders.toolkits, root);
+  // A conda environment is laid out as a toolkit is.
+  for (const char* name : {"CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX"})
+    if (const char* root = std::getenv(name)) add_toolkit(folders.toolkits, root);
   for (auto& folder : split_folders(std::getenv("PATH"))) {
     std::error_code code;
     fs::path nvcc = fs::canonical(folder / "nvcc", code);
-    if (!code) add_toolkit(folders, nvcc.parent_path().parent_path());
+    if (!code) add_toolkit(folders.toolkits, nvcc.parent_path().parent_path());
   }
-  for (auto& toolkit : installed_toolkits()) add_toolkit(folders, toolkit);
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"}) add(folders, folder);
-  add_wheels(folders);
+  for (auto& toolkit : installed_toolkits()) add_toolkit(folders.toolkits, toolkit);
+  add_wheels(folders.wheels);
+  for (const char* folder : {kSystem, "/usr/lib64", "/usr/lib"}) add(folders.system, folder);
   return folders;
 }
 
 Result<fs::path> find_cuda_library(const std::string& stem, int major) {
-  auto folders = cuda_library_folders();
+  auto groups = cuda_library_folders();
+  std::vector<fs::path> folders;
+  for (auto* group : {&groups.named, &groups.toolkits, &groups.system, &groups.wheels})
+    folders.insert(folders.end(), group->begin(), group->end());
   for (auto& folder : folders) {
     std::error_code code;
     std::vector<fs::path> found;

@@ -1,40 +1,32 @@
-// See device_arguments.h. The tables name every option whose value is the next word, so that a value is never taken for an
-// input file.
+// See device_arguments.h. Which options have a value, so that it is never taken for an input file, is nvcc_command's to know.
 #include "core/toolchain/device_arguments.h"
 
 #include <cctype>
 #include <set>
 #include <string_view>
 
+#include "core/toolchain/nvcc_command.h"
+
 namespace kernelift {
 namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Left out together with the word that follows (or with what stands behind '=').
-const Names kValueDropped = {"o", "output-file", "odir", "output-directory", "arch", "gpu-architecture", "code",
-                             "gpu-code", "gencode", "generate-code", "Xlinker", "linker-options", "L", "library-path",
-                             "l", "library", "MF", "dependency-output", "MT", "dependency-target-name", "MQ", "x",
-                             "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xarchive", "archive-options",
-                             "t", "threads", "keep-dir", "cudart", "cudadevrt", "split-compile",
-                             "split-compile-extended", "time", "compress-mode", "qpp-config"};
-const Names kFlagDropped = {"c", "compile", "dw", "device-w", "dlink", "device-link", "lib", "link",
-                            "run", "ptx", "cubin", "fatbin", "E", "preprocess", "MD", "MMD", "MP", "M", "MM",
-                            "generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile",
-                            "generate-dependencies", "generate-nonsystem-dependencies", "generate-dependency-targets",
-                            "v", "verbose", "dryrun", "dry-run", "keep", "save-temps", "res-usage", "resource-usage",
-                            "shared", "clean", "clean-targets", "objdir-as-tempdir", "objtemp", "nodlink",
-                            "no-device-link", "no-compress"};
+/// Files, linking, architectures, and what is only said or kept on the way: left out, with the value where there is one.
+const Names kDropped = {
+    "o", "output-file", "odir", "output-directory", "arch", "gpu-architecture", "code", "gpu-code", "gencode",
+    "generate-code", "Xlinker", "linker-options", "L", "library-path", "l", "library", "MF", "dependency-output", "MT",
+    "dependency-target-name", "MQ", "x", "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xarchive",
+    "archive-options", "archiver-binary", "arbin", "t", "threads", "keep-dir", "cudart", "cudadevrt", "split-compile",
+    "split-compile-extended", "time", "fdevice-time-trace", "compress-mode", "qpp-config", "run-args",
+    "host-linker-script", "hls", "c", "compile", "dw", "device-w", "dlink", "device-link", "lib", "link", "run", "ptx",
+    "cubin", "fatbin", "E", "preprocess", "MD", "MMD", "MP", "M", "MM", "generate-dependencies-with-compile",
+    "generate-nonsystem-dependencies-with-compile", "generate-dependencies", "generate-nonsystem-dependencies",
+    "generate-dependency-targets", "v", "verbose", "dryrun", "dry-run", "keep", "save-temps", "res-usage",
+    "resource-usage", "shared", "clean", "clean-targets", "objdir-as-tempdir", "objtemp", "nodlink", "no-device-link",
+    "no-compress"};
 /// Left out although it changes device code; the report says so.
-const Names kCannotRepeat = {"dlto", "dlink-time-opt", "gen-opt-lto", "ewp", "extensible-whole-program"};
-/// Kept together with the word that follows: it must not be taken for an input.
-const Names kValueKept = {"D", "define-macro", "U", "undefine-macro", "I", "include-path", "isystem", "system-include",
-                          "include", "pre-include", "std", "Xcompiler", "compiler-options", "Xptxas", "ptxas-options",
-                          "Xcudafe", "Xnvvm", "maxrregcount", "ftz", "prec-div", "prec-sqrt", "fmad", "ccbin",
-                          "compiler-bindir", "default-stream", "diag-suppress", "diag-error", "diag-warn", "m",
-                          "machine", "rdc", "relocatable-device-code", "dopt", "optimize", "O", "Werror",
-                          "static-global-template-stub", "jump-table-density", "tls", "ldir", "libdevice-directory",
-                          "target-dir", "target-directory", "idp", "ddp", "dp", "drive-prefix", "ftemplate-depth"};
+const Names kCannotRepeat = {"dlto", "dlink-time-opt", "lto", "gen-opt-lto", "ewp", "extensible-whole-program"};
 
 /// "-I/usr/include", "-lm", "-O3": a letter with its value joined on.
 bool joined(std::string_view name, char letter) { return name.size() > 1 && name[0] == letter; }
@@ -56,17 +48,15 @@ std::vector<std::string> device_arguments(const std::vector<std::string>& comman
     std::string_view name = std::string_view(word).substr(word.size() > 1 && word[1] == '-' ? 2 : 1);
     size_t equals = name.find('=');
     std::string_view plain = name.substr(0, equals);
-    bool next = equals == name.npos && i + 1 < command.size();
-    if (kValueDropped.contains(plain)) {
+    bool next = equals == name.npos && i + 1 < command.size() && nvcc_option_takes_value(plain);
+    if (kDropped.contains(plain)) {
       left_out.push_back(next ? word + " " + command[i + 1] : word);
       i += next ? 1 : 0;
     } else if (plain == "dc" || plain == "device-c") {
       kept.push_back("-rdc=true");
-    } else if (kFlagDropped.contains(plain)) {
-      left_out.push_back(word);
     } else if (kCannotRepeat.contains(plain)) {
       left_out.push_back(word + " (changes device code, and is not repeated)");
-    } else if (kValueKept.contains(plain)) {
+    } else if (nvcc_option_takes_value(plain)) {
       kept.push_back(word);
       if (next) kept.push_back(command[++i]);
     } else if ((joined(name, 'l') || joined(name, 'L')) && word[1] != '-') {

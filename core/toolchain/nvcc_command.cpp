@@ -61,7 +61,7 @@ const std::map<std::string, Option, std::less<>>& nvcc_options() {
     add(DependencySwitch, false, {"MD", "MMD", "MP", "generate-dependencies-with-compile",
                                   "generate-nonsystem-dependencies-with-compile", "generate-dependency-targets"});
     add(DependencyOnly, false, {"M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"});
-    add(Optimize, true, {"optimize"});
+    add(Optimize, true, {"O", "optimize"});
     add(Relocatable, true, {"rdc", "relocatable-device-code"});
     add(Ftz, true, {"ftz"});
     add(PrecDiv, true, {"prec-div"});
@@ -89,19 +89,24 @@ const std::map<std::string, Option, std::less<>>& nvcc_options() {
     add(LinkFlag, false, {"shared"});
     add(HostFlag, false, {"pg", "profile", "w", "disable-warnings", "pthread"});
     add(Drop, false, {"restrict", "keep", "save-temps", "res-usage", "resource-usage", "allow-unsupported-compiler", "clean",
-                      "clean-targets", "dlto", "dlink-time-opt", "no-align-double", "nodlink", "no-device-link", "src-in-ptx",
+                      "clean-targets", "dlto", "dlink-time-opt", "lto", "link", "no-align-double", "nodlink", "no-device-link", "src-in-ptx",
                       "source-in-ptx", "ewp", "extensible-whole-program", "extra-device-vectorization", "use-local-env",
                       "objdir-as-tempdir", "objtemp", "no-compress", "Wno-deprecated-gpu-targets", "Wno-deprecated-declarations",
                       "Wreorder", "Wdefault-stream-launch", "Wext-lambda-captures-this", "Wmissing-launch-bounds", "no-exceptions",
                       "noeh", "no-host-device-initializer-list", "no-host-device-move-forward", "display-error-number",
-                      "no-display-error-number", "disable-optimizer-constants", "gen-opt-lto", "m64", "qpp-config", "ftemplate-backtrace",
+                      "no-display-error-number", "disable-optimizer-constants", "gen-opt-lto", "m64", "ftemplate-backtrace",
                       "builtin-move-forward", "builtin-initializer-list", "prof"});
     add(DropWithValue, true, {"Xptxas", "ptxas-options", "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xcudafe",
                               "Xarchive", "archive-options", "maxrregcount", "t", "threads", "keep-dir", "cudart",
                               "cudadevrt", "default-stream", "diag-suppress", "diag-error", "diag-warn", "Werror", "m", "machine",
                               "split-compile", "split-compile-extended", "time", "dopt", "compress-mode", "target-dir",
                               "target-directory", "static-global-template-stub", "jump-table-density", "tls", "ldir",
-                              "libdevice-directory", "idp", "ddp", "dp", "drive-prefix"});
+                              "libdevice-directory", "idp", "ddp", "dp", "drive-prefix", "input-drive-prefix",
+                              "dependency-drive-prefix", "qpp-config", "Xnvvm", "archiver-binary", "arbin", "run-args",
+                              "optimization-info", "opt-info", "Ofast-compile", "Ofc", "ftemplate-depth",
+                              "ftemplate-backtrace-limit", "device-entity-has-hidden-visibility", "fdevice-time-trace",
+                              "entries", "e", "host-linker-script", "hls", "brief-diagnostics", "brief-diag", "jtd",
+                              "device-stack-protector", "frandom-seed", "sanitize"});
     return rows;
   }();
   return table;
@@ -470,6 +475,11 @@ Status expand(const std::vector<std::string>& argv, const fs::path& folder, int 
 }
 
 }  // namespace
+
+bool nvcc_option_takes_value(std::string_view name) {
+  auto row = nvcc_options().find(name);
+  return row != nvcc_options().end() && row->second.takes_value;
+}
 
 std::vector<std::string> CompilerCommand::frontend_flags() const {
   std::vector<std::string> flags;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -50,6 +51,10 @@ struct CompilerCommand {
 /// relative response files.
 Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
                                                std::optional<Dialect> dialect_hint = std::nullopt);
+
+/// Does nvcc's option of this name, long or short, without dashes, take the next word as its value when none stands behind
+/// '='? False for names that are not nvcc's.
+bool nvcc_option_takes_value(std::string_view name);
 
 /// Expands @file and --options-file in place, recursively; a missing file is an Error that names it.
 Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv, const std::filesystem::path& folder);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/base/process.h"
+#include "core/toolchain/cuda_libraries.h"
 
 namespace fs = std::filesystem;
 
@@ -14,11 +14,6 @@ namespace kernelift {
 namespace {
 
 constexpr std::string_view kStem = "libcupti.so";
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 struct Best {
   std::optional<fs::path> path;
@@ -32,20 +27,6 @@ struct Best {
     std::error_code code;
     for (auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, code))
       look_at(entry.path());
-  }
-  /// site-packages/nvidia/<package>/lib
-  void look_into_packages(const fs::path& site) {
-    std::error_code code;
-    for (auto& entry : fs::directory_iterator(site / "nvidia", fs::directory_options::skip_permission_denied, code))
-      look_into(entry.path() / "lib");
-  }
-  /// lib/python3.x/{site,dist}-packages of an installation's root.
-  void look_into_python(const fs::path& prefix) {
-    std::error_code code;
-    for (auto& entry : fs::directory_iterator(prefix / "lib", fs::directory_options::skip_permission_denied, code)) {
-      if (!entry.path().filename().string().starts_with("python3")) continue;
-      for (auto* packages : {"site-packages", "dist-packages"}) look_into_packages(entry.path() / packages);
-    }
   }
 };
 
@@ -80,27 +61,17 @@ int cupti_major(const fs::path& file) {
 std::optional<fs::path> find_cupti(const std::vector<fs::path>& roots, int cuda_version) {
   std::error_code code;
   Best best;
-  if (fs::path own = variable("KERNELIFT_CUPTI"); !own.empty()) {
+  if (const char* own = std::getenv("KERNELIFT_CUPTI"); own && *own) {
     if (fs::is_directory(own, code)) best.look_into(own);
     else if (fs::exists(own, code)) return own;
     if (best.path) return best.path;
   }
   best.most = cuda_version / 1000;
-  std::vector<fs::path> toolkits = roots;
-  for (auto* name : {"CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"})
-    if (auto value = variable(name); !value.empty()) toolkits.emplace_back(value);
-  toolkits.emplace_back("/usr/local/cuda");
-  for (auto& root : toolkits)
-    for (auto* folder : {"lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib", "lib"})
-      best.look_into(root / folder);
-  if (best.path) return best.path;
-  std::vector<fs::path> pythons = {"/usr", "/usr/local"};
-  if (auto value = variable("VIRTUAL_ENV"); !value.empty()) pythons.insert(pythons.begin(), value);
-  if (auto value = variable("HOME"); !value.empty()) pythons.push_back(fs::path(value) / ".local");
-  if (auto python = find_program("python3")) pythons.insert(pythons.begin(), python->parent_path().parent_path());
-  for (auto& prefix : pythons) best.look_into_python(prefix);
-  if (best.path) return best.path;
-  for (auto* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu"}) best.look_into(folder);
+  auto groups = cuda_library_folders(roots);
+  for (auto* group : {&groups.named, &groups.toolkits, &groups.wheels, &groups.system}) {
+    for (auto& folder : *group) best.look_into(folder);
+    if (best.path) break;
+  }
   return best.path;
 }
 

@@ -1,5 +1,6 @@
-// Where this machine has NVIDIA's CUPTI, which the recorder opens in the application: in a toolkit, beside the compiler
-// (pip's and conda's packages bring it too), or wherever the loader finds it.
+// Which CUPTI the recorder is to open in the application. The places are core/toolchain/cuda_libraries'; the choice is made
+// here, since CUPTI, unlike other libraries, may be of any version that the driver knows: the newest one of the first
+// kind of place that has one.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -13,7 +14,8 @@ bool has_nvidia_driver();
 int driver_cuda_version();
 
 /// The newest library that is no newer than the driver (`cuda_version`; 0: any), looked for in `$KERNELIFT_CUPTI` (a
-/// file or a folder) first, then in `roots` (toolkits), then in the usual places.
+/// file or a folder) first, then among the folders that the user names for libraries, in toolkits (`roots` first), in
+/// Python environments, in the system's folders.
 std::optional<std::filesystem::path> find_cupti(const std::vector<std::filesystem::path>& roots, int cuda_version);
 
 /// "…/libcupti.so.12" -> 12; "libcupti.so.2025.3.0" -> 13 by its year; 0 when it is not CUPTI's name.
