@@ -54,10 +54,10 @@ def watch_memory(process, peak):
         time.sleep(0.05)
 
 
-def run(command, folder, limit):
+def run(command, folder, limit, environment=None):
     try:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   start_new_session=True)
+                                   start_new_session=True, env={**os.environ, **(environment or {})})
     except OSError as trouble:
         raise Failure(f"{command[0]} cannot be started: {trouble}")
     peak = [0.0]

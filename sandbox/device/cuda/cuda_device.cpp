@@ -60,6 +60,7 @@ class CudaDevice : public Device {
     if (ordinal_ < 0 || ordinal_ >= count)
       return environment_error("there is no GPU " + std::to_string(ordinal_) + "; this machine has " + std::to_string(count));
     KERNELIFT_TRY(check(driver_.cuDeviceGet(&device_, ordinal_), "cannot open the GPU"));
+    KERNELIFT_TRY(check_age());
     KERNELIFT_TRY(check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "cannot make a context on the GPU"));
     KERNELIFT_TRY(check(driver_.cuCtxSetCurrent(context_), "cannot use the GPU's context"));
     if (options.stack_bytes > 0)
@@ -131,7 +132,8 @@ class CudaDevice : public Device {
 
   Status write(uint64_t to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return done();
-    return check(driver_.cuMemcpyHtoD(to, bytes.data(), bytes.size()), "cannot copy to the GPU");
+    // Up to 64 KiB come back before they have landed, and our stream waits for no other: in order only if on it.
+    return check(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_), "cannot copy to the GPU");
   }
   Status read(uint64_t from, std::span<std::byte> bytes) override {
     if (bytes.empty()) return done();
@@ -182,12 +184,25 @@ class CudaDevice : public Device {
     return value;
   }
 
+  int capability() const {
+    return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  }
+
+  /// Our own kernels are compiled for sm_75, as the oldest that CUDA 13 knows.
+  Status check_age() const {
+    constexpr int kOldest = 75;
+    if (capability() >= kOldest) return done();
+    char name[128] = {};
+    driver_.cuDeviceGetName(name, sizeof name, device_);
+    return environment_error(std::string(name) + " is too old: it is sm_" + std::to_string(capability()) +
+                             ", and the oldest that can be used is sm_75 (Turing); choose another GPU with --device cuda:N, or use --device cpu");
+  }
+
   void describe(int count) {
     char name[128] = {};
     driver_.cuDeviceGetName(name, sizeof name, device_);
     facts_.name = name, facts_.ordinal = ordinal_;
-    facts_.arch = "sm_" + std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                                         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    facts_.arch = "sm_" + std::to_string(capability());
     int version = 0;
     driver_.cuDriverGetVersion(&version);
     std::string driver = monitor_->driver_version();

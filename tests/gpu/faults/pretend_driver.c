@@ -1,0 +1,47 @@
+/* Stands before the real driver (it is linked against it under another name) and answers some questions as a machine would
+   that lacks something: an old GPU, too little memory, addresses that somebody else holds. What it pretends is in the
+   environment; everything else goes to the real driver. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { kOutOfMemory = 2, kMajor = 75, kMinor = 76 };
+typedef unsigned long long Address;
+
+static void* real(const char* name) {
+  static void* driver;
+  if (!driver) driver = dlopen(getenv("PRETEND_REAL_DRIVER"), RTLD_NOW | RTLD_LOCAL);
+  return driver ? dlsym(driver, name) : NULL;
+}
+static unsigned long long number(const char* name) {
+  const char* text = getenv(name);
+  return text ? strtoull(text, NULL, 0) : 0;
+}
+
+int cuDeviceGetAttribute(int* value, int which, int device) {
+  int answer = ((int (*)(int*, int, int))real("cuDeviceGetAttribute"))(value, which, device);
+  unsigned long long arch = number("PRETEND_ARCH");
+  if (answer == 0 && arch && which == kMajor) *value = (int)(arch / 10);
+  if (answer == 0 && arch && which == kMinor) *value = (int)(arch % 10);
+  return answer;
+}
+
+int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
+  int answer = ((int (*)(size_t*, size_t*))real("cuMemGetInfo_v2"))(free_bytes, total);
+  if (answer == 0 && getenv("PRETEND_FREE")) *free_bytes = number("PRETEND_FREE");
+  return answer;
+}
+
+/* The memory that was free when it was asked for has gone to somebody else. */
+int cuMemCreate(void* handle, size_t size, const void* properties, unsigned long long flags) {
+  static unsigned long long given;
+  if (getenv("PRETEND_BUDGET") && (given += size) > number("PRETEND_BUDGET")) return kOutOfMemory;
+  return ((int (*)(void*, size_t, const void*, unsigned long long))real("cuMemCreate"))(handle, size, properties, flags);
+}
+
+int cuMemAddressReserve(Address* address, size_t size, size_t alignment, Address wanted, unsigned long long flags) {
+  Address taken = number("PRETEND_TAKEN");
+  if (taken && wanted <= taken && taken < wanted + size) wanted = 0;
+  return ((int (*)(Address*, size_t, size_t, Address, unsigned long long))real("cuMemAddressReserve"))(address, size, alignment, wanted, flags);
+}
