@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,6 +89,22 @@ bool Archive::open() {
 void Archive::stop(const std::string& after, const std::string& why) {
   if (!stopped_) omit(after, why);
   stopped_ = true;
+}
+
+std::string Archive::mark_of_kernel(const std::string& identity) {
+  constexpr size_t kDigits = 4;
+  // Two kernels may be alike in all that is known of them: those are told apart by when they came.
+  for (std::string text = identity;; text += "'") {
+    std::string digits = hash_text(text).hex();
+    for (size_t length = kDigits; length <= digits.size(); ++length)
+      if (auto [mark, fresh] = marks_.insert(digits.substr(0, length)); fresh) return *mark;
+  }
+}
+
+std::string instance_id(const std::string& mark, uint64_t launch) {
+  char number[32];
+  std::snprintf(number, sizeof number, "-%04llu", static_cast<unsigned long long>(launch));
+  return mark + number;
 }
 
 void Archive::omit(std::string what, std::string why) {

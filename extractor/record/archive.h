@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ class Archive {
   /// No more images and no files from here on.
   void stop(const std::string& after, const std::string& why);
   bool stopped() const { return stopped_; }
+  /// A new kernel's part of its instances' ids: four digits of a hash of what it is, so that runs give equal ones, and
+  /// more of them where another kernel of this capture has these four.
+  std::string mark_of_kernel(const std::string& identity);
   /// Notes something seen and not captured; repeated and too many notes are dropped.
   void omit(std::string what, std::string why);
   /// False, with a note, if `regions` and `more_bytes` are more than an instance may take or the disk has no room.
@@ -61,6 +65,10 @@ class Archive {
   std::unique_ptr<CaptureWriter> writer_;
   bool stopped_ = false;
   std::vector<Omission> omissions_;
+  std::set<std::string> marks_;
 };
+
+/// "3f2a-0007"
+std::string instance_id(const std::string& mark, uint64_t launch);
 
 }  // namespace kernelift

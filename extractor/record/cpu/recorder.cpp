@@ -124,10 +124,8 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
 
   pending_.emplace();
   CapturedInstance& instance = *pending_;
-  char id[64];
-  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(kernel.key + "\n" + kernel.unit).hex().c_str(),
-                static_cast<unsigned long long>(kernel.chooser.seen() - 1));
-  instance.id = id;
+  if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.mangled + "\n" + kernel.unit);
+  instance.id = instance_id(kernel.mark, kernel.chooser.seen() - 1);
   instance.kernel = kernel.key;
   instance.mangled = kernel.mangled;
   instance.unit = kernel.unit;

@@ -36,7 +36,8 @@ class Recorder {
     bool wanted = false;
     LaunchProfile profile;
     InstanceChooser chooser;
-    std::optional<LaunchTraits> traits;  ///< Of the launch in flight.
+    std::optional<LaunchTraits> traits = {};  ///< Of the launch in flight.
+    std::string mark = {};                    ///< In its instances' ids; empty before the first.
   };
 
   Kernel& kernel_of(const kl_record_launch& launch);

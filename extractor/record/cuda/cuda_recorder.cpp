@@ -308,11 +308,11 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   }
   Snapshots::Request request{call.context, kernel, {}, what, config_.instance_bytes};
   CapturedInstance& instance = request.instance;
-  std::string identity = kernel.key + "\n" + (kernel.code.image ? kernel.code.image->hash.hex() : "");
-  char id[64];
-  std::snprintf(id, sizeof id, "%.4s-%04llu", hash_text(identity).hex().c_str(),
-                static_cast<unsigned long long>(index));
-  instance.id = id;
+  {
+    std::lock_guard lock(turn_);
+    if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.identity);
+  }
+  instance.id = instance_id(kernel.mark, index);
   instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
   instance.launch_index = index, instance.geometry = launch.geometry;
   instance.arguments = std::move(arguments), instance.parameters = kernel.layout;

@@ -94,6 +94,7 @@ CudaKernel* KernelTable::look_up(CUfunction handle, const char* symbol, bool bus
   if (!slot) {
     slot = make(handle, std::move(mangled), std::move(key), std::move(code));
     slot->wanted = wanted;
+    slot->identity = std::move(identity);
     if (wanted) slot->chooser.emplace(config_.instances, config_.skip);
   } else if (wanted) {
     slot->code = std::move(code);  // The same code, loaded again: its variables have moved.

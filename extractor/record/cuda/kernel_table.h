@@ -22,12 +22,14 @@ struct CudaKernel {
   bool wanted = false;
   std::atomic<uint64_t> launches{0};
   // Of wanted kernels. Set once, before the kernel is handed out:
+  std::string identity;  ///< Name and code.
   KernelCode code;
   std::vector<Parameter> layout;
   std::string refusal;  ///< Why no launch of it can be captured, or empty.
   std::atomic<bool> refusal_said{false};
   // Under the recorder's lock:
   std::optional<InstanceChooser> chooser;
+  std::string mark;  ///< In its instances' ids; empty before the first.
   double longest_us = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/model/kernel_key.h"
 #include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
@@ -166,6 +167,7 @@ std::vector<std::byte> sample_image(uint64_t table_size = 64) {
   elf.symbol("counter", STT_OBJECT, 0, Elf::kGlobal, 4);
   elf.symbol("shared", STT_OBJECT, 4, Elf::kGlobal, 8);
   elf.symbol("$str", STT_OBJECT, 0, Elf::kGlobal, 7);
+  elf.symbol("__nv_reserved", STT_OBJECT, 0, Elf::kGlobal, 7);
   elf.symbol("vprintf", STT_FUNC, 0x10, SHN_UNDEF, 0);
   return elf.bytes();
 }
@@ -181,6 +183,18 @@ TEST(Cubin, ListsKernelsAndVariablesOfTheImageButNotTheCompilersOwn) {
   EXPECT_EQ(symbols->variables[0].size, 64u);
   EXPECT_FALSE(symbols->variables[1].constant);
   EXPECT_TRUE(symbols->variables[2].managed);
+}
+
+TEST(Cubin, ListsStaticVariablesOfRelocatableCode) {
+  Elf elf;
+  elf.symbol("__nv_static_29__3f26095f_8_rdc_a_cu_4b8d1af2_scale", STT_OBJECT, 0, Elf::kGlobal, 4);
+  elf.symbol("__nv_static_29__17c00eb2_8_rdc_b_cu_51c2b301_scale", STT_OBJECT, 0, Elf::kConstant, 8);
+  auto symbols = read_cubin(elf.bytes());
+  ASSERT_TRUE(symbols.ok());
+  ASSERT_EQ(symbols->variables.size(), 2u);
+  EXPECT_THAT(symbols->variables[0].name, HasSubstr("rdc_a_cu"));
+  EXPECT_EQ(canonical_key(symbols->variables[0].name), "scale");
+  EXPECT_TRUE(symbols->variables[1].constant);
 }
 
 TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {

@@ -50,14 +50,17 @@ class GpuRecorder : public ::testing::Test {
     programs_ = new TemporaryFolder(std::move(*TemporaryFolder::create("kernelift-gpu-programs")));
     std::vector<std::thread> compilers;
     for (auto& entry : fs::directory_iterator(source_root() / "extractor/record/tests/cuda")) {
-      if (entry.path().extension() != ".cu") continue;
+      if (entry.path().extension() != ".cu" || entry.path().stem().extension() == ".inc") continue;
       compilers.emplace_back([source = entry.path()] {
         ProcessOptions options;
         options.timeout = std::chrono::seconds(100);
-        auto built =
-            run_process({find_program("nvcc")->string(), "-std=c++17", "-arch=native", "-I", source_root().string(),
-                         "-lcuda", "-o", (programs_->path() / source.stem()).string(), source.string()},
-                        options);
+        std::vector<std::string> command = {
+            find_program("nvcc")->string(), "-std=c++17", "-arch=native", "-I", source_root().string(), "-lcuda", "-o",
+            (programs_->path() / source.stem()).string(), source.string()};
+        // A program of two files is relocatable code.
+        fs::path second = source.parent_path() / (source.stem().string() + "_b.inc.cu");
+        if (fs::exists(second)) command.insert(command.end(), {"-rdc=true", second.string()});
+        auto built = run_process(command, options);
         if (!built.ok() || !built->ok())
           std::printf("nvcc %s: %s\n", source.c_str(), built.ok() ? built->err.c_str() : "");
       });
@@ -234,6 +237,24 @@ TEST_F(GpuRecorder, SeesEveryWayToLaunch) {
   EXPECT_TRUE(cluster->settings.programmatic);
   EXPECT_FALSE(instance("by_graph", 0));
   EXPECT_THAT(omissions(outcome), HasSubstr("by_graph(int*) in CUDA graphs"));
+}
+
+TEST_F(GpuRecorder, KeepsNamesakesOfTwoFilesAndTheirStaticVariablesApart) {
+  auto outcome = record({"relocatable"});
+  ASSERT_EQ(outcome.instances.size(), 2u) << omissions(outcome);
+  EXPECT_NE(outcome.instances[0].id, outcome.instances[1].id);
+  for (auto& one : outcome.instances) {
+    EXPECT_EQ(one.kernel, "namesake(float*)");
+    std::map<std::string, const CapturedVariable*> variables;
+    for (auto& variable : one.variables) variables[variable.name] = &variable;
+    ASSERT_EQ(variables.size(), 4u) << "of both files: they are one module";
+    bool second = one.mangled.find("_b_inc_cu") != std::string::npos;
+    for (auto& [name, variable] : variables) {
+      if ((name.find("_b_inc_cu") != std::string::npos) != second) continue;
+      if (variable->key == "scale") EXPECT_EQ(value<float>(variable->before), second ? -1 : 3);
+      else EXPECT_EQ(value<int>(variable->before, 1), second ? 5 : 2) << name;
+    }
+  }
 }
 
 TEST_F(GpuRecorder, RefusesTexturesByNameAndOnlyThem) {

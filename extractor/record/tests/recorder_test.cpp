@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <set>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -122,6 +123,35 @@ TEST_F(RecorderTest, RemembersEveryDistinctLaunchShapeOfAKernel) {
   std::set<uint32_t> grids;
   for (auto& instance : capture->instances()) grids.insert(instance.geometry.grid.x);
   EXPECT_EQ(grids.size(), 3u);
+}
+
+TEST_F(RecorderTest, GivesInstancesOfNamesakesIdsOfTheirOwn) {
+  auto* data = runtime_.allocate<float>(10);
+  Recorder recorder(config(), runtime_.view);
+  fake::Kernel namesake("_ZL1kPf", {{0, 8}});  // Of another unit: the same canonical key.
+  for (int i = 0; i < 2; ++i)
+    for (auto* kernel : {&kernel_, &namesake}) launch(recorder, *kernel, fake::pack(data), 1e-6);
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok());
+  std::set<std::string> ids;
+  for (auto& instance : capture->instances()) {
+    ids.insert(instance.id);
+    EXPECT_EQ(instance.kernel, "k(float*)");
+  }
+  EXPECT_EQ(ids.size(), 4u);
+  EXPECT_EQ(capture->info().shares.size(), 4u);
+}
+
+TEST(Archive, NeverGivesTwoKernelsOneMark) {
+  auto scratch = std::move(*TemporaryFolder::create("kernelift-archive-test"));
+  Archive archive(scratch.path().string());
+  std::set<std::string> marks;
+  constexpr int kKernels = 3000;  // Of four hex digits alone some seventy would be given twice.
+  for (int i = 0; i < kKernels; ++i) marks.insert(archive.mark_of_kernel("kernel " + std::to_string(i)));
+  marks.insert(archive.mark_of_kernel("kernel 0"));
+  EXPECT_EQ(marks.size(), kKernels + 1u);
+  EXPECT_EQ(instance_id("3f2a", 7), "3f2a-0007");
 }
 
 TEST_F(RecorderTest, CostsLessThanAMicrosecondPerUnmatchedLaunch) {

@@ -36,8 +36,10 @@ std::string_view text_at(std::span<const std::byte> strings, uint64_t at) {
 
 bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
-/// String literals ("$str"), switch tables and the like: part of the code, never written by anybody.
+/// String literals ("$str"), switch tables and the like: part of the code, never written by anybody. (The user's own
+/// static variables in relocatable code are called __nv_static_<file>_<name>.)
 bool compiler_made(std::string_view name) {
+  if (begins(name, "__nv_static_")) return false;
   return name.empty() || name[0] == '$' || begins(name, ".") || begins(name, "__nv_") || begins(name, "__unnamed_") ||
          begins(name, "__cudart_");
 }
