@@ -1,4 +1,5 @@
-// See mep_writer.h. The templates are plain text with @NAME@ marks; an unknown mark is our own mistake and asserts.
+// See mep_writer.h. The templates are plain text with @NAME@ marks; a mark that is not known comes from templates of
+// another version than this program, and is an Error.
 // Generated names in main start with kl_ and the tables stand before the kernel's text, so that the application's
 // macros can neither break them nor be broken by them.
 #include "mep-templates/mep_writer.h"
@@ -21,13 +22,19 @@ namespace {
 
 using Marks = std::map<std::string, std::string>;
 
-std::string filled(const std::string& text, const Marks& marks) {
+/// The template `file` with its marks filled in.
+Result<std::string> filled(const fs::path& file, const Marks& marks) {
+  KERNELIFT_ASSIGN(std::string text, read_text(file));
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t open = text.find('@', at), close = open == std::string::npos ? open : text.find('@', open + 1);
     if (close == std::string::npos) return out + text.substr(at);
-    auto mark = marks.find(text.substr(open + 1, close - open - 1));
-    KERNELIFT_ASSERT(mark != marks.end(), text.substr(open, close - open + 1).c_str());
+    std::string name = text.substr(open + 1, close - open - 1);
+    auto mark = marks.find(name);
+    if (mark == marks.end())
+      return environment_error(file.string() + " asks for @" + name.substr(0, name.find('\n')) +
+                               "@, which this kernelift does not know: templates and program are of different versions; "
+                               "install both from one archive (lib/kernelift/templates beside bin/kernelift)");
     out += text.substr(at, open - at) + mark->second;
     at = close + 1;
   }
@@ -383,7 +390,7 @@ std::string readme_fidelity(const Mep& mep) {
     if (instance.microseconds <= 0) text += "its duration in the application is not known";
     else
       text += std::string(line) + " in the application (" + (vivo.how.empty() ? "as the recorder measured it" : vivo.how) +
-              (vivo.launches ? ", " + std::to_string(vivo.launches) + " launches of this shape" : "") + "), compared with the " +
+              "), compared with the " +
               (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted";
     if (std::string settings = settings_text(instance); !settings.empty()) text += "; launched with " + settings;
     text += ".\n";
@@ -436,9 +443,6 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
     KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
     header += (header.empty() ? "" : "\n") + text;
   }
-  KERNELIFT_ASSIGN(std::string main_text, read_text(templates / "common/main.in"));
-  KERNELIFT_ASSIGN(std::string readme_text, read_text(templates / "common/README.md.in"));
-  KERNELIFT_ASSIGN(std::string cmake_text, read_text(templates / "common/CMakeLists.txt.in"));
 
   std::string writes, reads, addresses;
   // All instances list the same variables in the same order; the first one names them.
@@ -488,11 +492,15 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
                       ? ""
                       : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},
   };
+  // All is put together before anything is written: templates that do not fit leave no half a MEP.
+  KERNELIFT_ASSIGN(std::string main_text, filled(templates / "common/main.in", marks));
+  KERNELIFT_ASSIGN(std::string readme_text, filled(templates / "common/README.md.in", marks));
+  KERNELIFT_ASSIGN(std::string cmake_text, filled(templates / "common/CMakeLists.txt.in", marks));
   KERNELIFT_TRY(write_atomically(folder / kernel_file, program.kernel_text));
   KERNELIFT_TRY(write_atomically(folder / "kernelift_replay.h", header));
-  KERNELIFT_TRY(write_atomically(folder / main_file, filled(main_text, marks)));
-  KERNELIFT_TRY(write_atomically(folder / "CMakeLists.txt", filled(cmake_text, marks)));
-  KERNELIFT_TRY(write_atomically(folder / "README.md", filled(readme_text, marks)));
+  KERNELIFT_TRY(write_atomically(folder / main_file, main_text));
+  KERNELIFT_TRY(write_atomically(folder / "CMakeLists.txt", cmake_text));
+  KERNELIFT_TRY(write_atomically(folder / "README.md", readme_text));
   return mep.write(folder);
 }
 

@@ -203,7 +203,8 @@ Json info_to_json(const CaptureInfo& info) {
   }
   for (auto& omission : info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   for (auto& [id, share] : info.shares)
-    weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out}};
+    weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out},
+                   {"launches", share.like.count}, {"low", share.like.low}, {"high", share.like.high}, {"own", share.like.own}};
   return {{"device", info.device},           {"command", info.command},   {"folder", info.folder},
           {"run_seconds", info.run_seconds}, {"recorder_seconds", info.recorder_seconds}, {"complete", info.complete}, {"profile", profile},
           {"omissions", omissions},          {"shares", weights},         {"superseded", info.superseded}};
@@ -233,7 +234,8 @@ CaptureInfo info_from_json(const Json& from) {
   for (auto& entry : from.at("omissions")) info.omissions.push_back({entry.at("what"), entry.at("why")});
   info.superseded = from.at("superseded").get<std::vector<std::string>>();
   for (auto& [id, share] : from.at("shares").items())
-    info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out")};
+    info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out"),
+                       {share.value("launches", uint64_t(0)), share.value("low", 0.0), share.value("high", 0.0), share.value("own", 0.0)}};
   return info;
 }
 
@@ -477,6 +479,7 @@ Result<Capture> Capture::open(const fs::path& folder) {
       instance.weight = share->second.weight;
       instance.microseconds = share->second.microseconds;
       instance.held_out = share->second.held_out;
+      instance.like = share->second.like;
     }
   return Capture(std::move(state));
 }

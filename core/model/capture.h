@@ -77,6 +77,14 @@ struct LaunchSettings {
   std::string stream;                   ///< "default", "per-thread" or "created".
 };
 
+/// Durations in the application of launches like an instance, none of which was snapshotted: of the same geometry and
+/// numbers among the arguments, and of about its duration where such launches differ much. Microseconds.
+struct LaunchesLikeIt {
+  uint64_t count = 0;
+  double low = 0, high = 0;  ///< Quartiles; the median is the instance's `microseconds`.
+  double own = 0;            ///< What the snapshotted launch itself took, right after its images were taken; 0: not known.
+};
+
 struct CapturedInstance {
   std::string id;             ///< "3f2a-0007": unique in the capture.
   std::string kernel;         ///< canonical_key of the kernel.
@@ -87,7 +95,8 @@ struct CapturedInstance {
   Geometry geometry;
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
   std::vector<Parameter> parameters;
-  double microseconds = 0;  ///< Its own duration in the application (median of its cluster).
+  double microseconds = 0;  ///< Its duration in the application: the median of launches like it.
+  LaunchesLikeIt like;
   double weight = 1;        ///< Share of the kernel's total time that its cluster stands for.
   bool held_out = false;    ///< For verification only; never tuned on.
   std::vector<CapturedRegion> regions;
@@ -117,6 +126,7 @@ struct Omission {
 struct InstanceShare {
   double weight = 1, microseconds = 0;
   bool held_out = false;
+  LaunchesLikeIt like = {};
 };
 
 struct CaptureInfo {

@@ -74,7 +74,8 @@ MepInstance instance_from_json(const Json& from) {
   if (auto code = from.find("code"); code != from.end()) instance.code = optional_data_name(*code);
   if (auto in_vivo = from.find("in_vivo"); in_vivo != from.end())
     instance.in_vivo = {in_vivo->value("cache", ""), in_vivo->value("how", ""), in_vivo->value("spread", 0.0),
-                        in_vivo->value("launches", uint64_t(0))};
+                        in_vivo->value("launches", uint64_t(0)), in_vivo->value("low", 0.0), in_vivo->value("high", 0.0),
+                        in_vivo->value("own", 0.0)};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
     region.address = entry.at("address");
@@ -212,7 +213,8 @@ static Json to_json(const MepInstance& instance) {
   if (!instance.code.empty()) json["code"] = instance.code;
   if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())
     json["in_vivo"] = {
-        {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches}};
+        {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches},
+        {"low", vivo.low}, {"high", vivo.high}, {"own", vivo.own}};
   for (auto& slot : instance.symbols) {
     Json entry = {{"offset", slot.offset}, {"addend", slot.addend}, {"key", slot.key},
                   {"spelling", slot.spelling}, {"name", slot.name}};

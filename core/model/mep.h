@@ -57,6 +57,8 @@ struct InVivo {
   std::string how;                                       ///< "CUPTI activity, launches without snapshot".
   double spread = 0;                                     ///< Of the median: half the interquartile range over it.
   uint64_t launches = 0;                                 ///< How many the median is of.
+  double low = 0, high = 0;                              ///< Their quartiles, in microseconds; 0: not known.
+  double own = 0;                                        ///< What the snapshotted launch itself took, in microseconds.
 };
 
 struct MepInstance {

@@ -213,10 +213,16 @@ class Taker {
   void describe_duration(const CapturedInstance& from, MepInstance& instance) const {
     if (from.microseconds <= 0) return;
     instance.in_vivo.cache = "warm";
-    instance.in_vivo.how = from.settings.known ? "median of launches like it, by CUPTI" : "median of launches like it";
-    for (auto& profile : capture_.info().profile)
-      for (auto& shape : profile.shapes)
-        if (profile.key == from.kernel && shape.geometry == from.geometry) instance.in_vivo.launches = shape.count;
+    InVivo& vivo = instance.in_vivo;
+    auto& like = from.like;
+    vivo.launches = like.count, vivo.low = like.low, vivo.high = like.high, vivo.own = like.own;
+    if (like.count > 0) vivo.spread = (like.high - like.low) / 2 / from.microseconds;
+    char text[128];
+    if (like.count > 0)
+      std::snprintf(text, sizeof text, "median of %llu launches like it, quartiles %.3f and %.3f us", (unsigned long long)like.count,
+                    like.low, like.high);
+    else std::snprintf(text, sizeof text, "%s", like.own > 0 ? "this launch alone, right after its memory was read" : "median of launches like it");
+    vivo.how = std::string(text) + (from.settings.known ? ", by CUPTI" : "");
   }
 
   /// Relocatable code of several files may have several variables of one key; the file that nvcc wrote into the name

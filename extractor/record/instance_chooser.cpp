@@ -97,7 +97,7 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
     cluster.total_us += microseconds;
     cluster.by_duration[duration] += microseconds;
     for (auto& instance : instances_)
-      if (!captured_as.empty() && instance.id == captured_as) instance.duration = duration;
+      if (!captured_as.empty() && instance.id == captured_as) instance.duration = duration, instance.own_us = microseconds;
     auto own = instances_of(traits.geometry);
     bool alike =
         std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
@@ -115,6 +115,19 @@ double InstanceChooser::time_near(const Instance& instance) const {
     if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars)
       time += durations.total();
   return time;
+}
+
+Quartiles InstanceChooser::like(const Instance& instance) const {
+  std::vector<const Durations*> near, alike, shaped;
+  for (auto& [group, durations] : groups_) {
+    if (group.geometry != instance.traits.geometry) continue;
+    shaped.push_back(&durations);
+    if (group.scalars != instance.traits.scalars) continue;
+    alike.push_back(&durations);
+    // Neighbouring classes belong together: durations about a border between two are one kind of launch.
+    if (std::abs(group.duration - instance.duration) <= 1) near.push_back(&durations);
+  }
+  return quartiles(!near.empty() ? near : !alike.empty() ? alike : shaped);
 }
 
 std::set<size_t> InstanceChooser::held_out() const {
@@ -175,16 +188,9 @@ std::map<std::string, InstanceShare> InstanceChooser::shares() const {
     InstanceShare share;
     share.held_out = out.contains(i);
     share.weight = share.held_out ? 0 : total > 0 ? time[i] / total : 1.0 / double(instances_.size() - out.size());
-    // Its duration: the median of launches like it, as close a likeness as there is.
-    const Durations* like = nullptr;
-    double best = -1e9;
-    for (auto& [group, durations] : groups_)
-      if (group.geometry == instance.traits.geometry)
-        if (double score = likeness(instance, group); score > best) best = score, like = &durations;
-    if (like) share.microseconds = like->median();
-    else if (auto own = only_captured_.find({instance.traits.geometry, instance.traits.scalars, instance.duration});
-             own != only_captured_.end())
-      share.microseconds = own->second;
+    Quartiles alike = like(instance);
+    share.like = {alike.count, alike.low, alike.high, instance.own_us};
+    share.microseconds = alike.count > 0 ? alike.median : instance.own_us;
     shares[instance.id] = share;
   }
   return shares;

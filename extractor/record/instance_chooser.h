@@ -47,6 +47,7 @@ class InstanceChooser {
     LaunchTraits traits;
     uint64_t ordinal = 0;  ///< Among the launches of its geometry.
     int duration = 0;      ///< Class of its own duration.
+    double own_us = 0;     ///< That duration, right after its images were taken.
   };
   struct Cluster {
     uint64_t launches = 0;
@@ -67,6 +68,8 @@ class InstanceChooser {
   std::optional<size_t> victim_for(const Geometry& geometry) const;
   std::set<size_t> held_out() const;
   double time_near(const Instance& instance) const;
+  /// Launches like an instance, as close a likeness as there is, and durations within a class of its own.
+  Quartiles like(const Instance& instance) const;
 
   uint64_t slots_, skip_;
   uint64_t seen_ = 0, captures_ = 0;

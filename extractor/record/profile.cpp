@@ -28,6 +28,24 @@ double Durations::median() const {
   return (*middle + *std::max_element(sorted.begin(), middle)) / 2;
 }
 
+Quartiles quartiles(const std::vector<const Durations*>& lists) {
+  Quartiles found;
+  std::vector<std::pair<double, double>> weighted;  // Duration, and how many launches it stands for.
+  for (auto* list : lists) {
+    found.count += list->count();
+    for (double one : list->sample()) weighted.push_back({one, double(list->count()) / double(list->sample().size())});
+  }
+  std::sort(weighted.begin(), weighted.end());
+  auto at = [&](double share) {
+    double reached = 0, wanted = share * double(found.count);
+    for (auto& [one, weight] : weighted)
+      if ((reached += weight) >= wanted) return one;
+    return weighted.empty() ? 0 : weighted.back().first;
+  };
+  found.low = at(0.25), found.median = at(0.5), found.high = at(0.75);
+  return found;
+}
+
 void LaunchProfile::add(const Geometry& geometry, double microseconds) {
   durations_.add(microseconds);
   if (last_ == shapes_.end() || last_->first != geometry) {

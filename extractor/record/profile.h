@@ -19,6 +19,7 @@ class Durations {
   double shortest() const { return count_ ? shortest_ : 0; }
   double longest() const { return longest_; }
   double median() const;
+  const std::vector<double>& sample() const { return sample_; }  ///< All of them up to kReservoir, then a fair choice.
 
  private:
   static constexpr size_t kReservoir = 1024;  ///< Doubles kept per kernel: 8 KiB, and ±3 % of rank at 95 %.
@@ -26,6 +27,13 @@ class Durations {
   double total_ = 0, shortest_ = 0, longest_ = 0;
   std::vector<double> sample_;
 };
+
+/// Median and quartiles of several lists as one, each launch counting alike.
+struct Quartiles {
+  uint64_t count = 0;
+  double low = 0, median = 0, high = 0;
+};
+Quartiles quartiles(const std::vector<const Durations*>& lists);
 
 /// One kernel's launches.
 class LaunchProfile {

@@ -132,6 +132,19 @@ TEST_F(MepWriterTest, WritesNothingOfKerneliftsOwnPlaces) {
   EXPECT_EQ(mep->instances.size(), 2u);
 }
 
+TEST_F(MepWriterTest, SaysSoWhenTheTemplatesAreOfAnotherVersion) {
+  fs::path other = scratch_.path() / "templates";
+  fs::copy(MEP_TEMPLATES, other, fs::copy_options::recursive);
+  auto main = *read_text(other / "common/main.in");
+  ASSERT_TRUE(write_atomically(other / "common/main.in", main + "// @NEWS_OF_TOMORROW@\n").ok());
+  auto written = write_mep_program(sample(), other, folder_);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().exit, Exit::Environment);
+  EXPECT_THAT(written.error().message, HasSubstr("common/main.in asks for @NEWS_OF_TOMORROW@"));
+  EXPECT_THAT(written.error().message, HasSubstr("different versions"));
+  EXPECT_FALSE(fs::exists(folder_ / "main.cu"));
+}
+
 TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   auto program = sample();
   program.mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159";

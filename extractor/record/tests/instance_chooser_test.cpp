@@ -86,6 +86,25 @@ TEST(InstanceChooser, WeighsByTimeAndHoldsOutTheLeast) {
   EXPECT_NEAR(large, 0.9, 0.02);
 }
 
+TEST(InstanceChooser, TakesTheDurationFromAllLaunchesLikeItAndNotFromOneSideOfABorder) {
+  Feed feed(2);
+  // A snapshotted launch is often slower than those like it; 16 us is a border between classes.
+  for (int i = 0; i < 200; ++i) feed.launch(64, 1, i == 0 ? 18 : i % 10 == 0 ? 17 : 12 + i % 3), feed.launch(64, 2, 400);
+  auto share = feed.chooser.shares().at("0");
+  EXPECT_EQ(share.microseconds, 13) << "not 17, the median of those past 16";
+  EXPECT_EQ(share.like.low, 12);
+  EXPECT_EQ(share.like.high, 14);
+  EXPECT_EQ(share.like.own, 18);
+  EXPECT_GT(share.like.count, 180u);
+  EXPECT_LT(share.like.count, 200u) << "snapshotted launches do not count";
+}
+
+TEST(InstanceChooser, ComparesALaunchThatTakesManyTimesLongerWithItsLike) {
+  Feed feed(4);
+  for (int i = 0; i < 200; ++i) feed.launch(64, 1, i % 4 == 0 ? 500 : 10);
+  for (auto& [id, share] : feed.chooser.shares()) EXPECT_EQ(share.microseconds, std::stoi(id) % 4 == 0 ? 500 : 10) << id;
+}
+
 TEST(InstanceChooser, AloneInstanceStandsForAllAndIsNotHeldOut) {
   Feed feed(1);
   for (int i = 0; i < 50; ++i) feed.launch(64, 0, i);
