@@ -33,7 +33,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       arguments = set;
       if (KernelSource::parse(source, set).ok()) break;
     }
-    proposers.push_back(std::make_unique<RuleProposer>(KernelFacts::of(mep), std::move(arguments)));
+    proposers.push_back(std::make_unique<RuleProposer>(RuleContext::of(mep), std::move(arguments)));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
       proposers.push_back(std::move(model));

@@ -23,17 +23,21 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   for (auto& [name, value] : opportunity.values) values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
   std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
   changed.note = candidate.tier == "baseline" ? note : candidate.note + "; " + note;
-  if (opportunity.grid_axis >= 0) {
+  for (int axis = 0; axis < 3; ++axis) {
+    auto [multiply, divide] = opportunity.grid[axis];
+    if (multiply == divide) continue;
     if (changed.launches.empty()) changed.launches.push_back(CandidateLaunch::as_recorded(kernel));
     for (auto& launch : changed.launches) {
-      auto& grid = launch.grid[opportunity.grid_axis];
-      grid = *Expression::parse("ceil_div(" + grid.text() + ", " + std::to_string(opportunity.grid_divisor) + ")");
+      std::string grid = launch.grid[axis].text();
+      if (multiply > 1) grid = "(" + grid + ") * " + std::to_string(multiply);
+      if (divide > 1) grid = "ceil_div(" + grid + ", " + std::to_string(divide) + ")";
+      launch.grid[axis] = *Expression::parse(grid);
     }
   }
   return changed;
 }
 
-RuleProposer::RuleProposer(KernelFacts facts, std::vector<std::string> clang_arguments)
+RuleProposer::RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments)
     : facts_(std::move(facts)), arguments_(std::move(clang_arguments)) {}
 
 double RuleProposer::promise(const Rule* rule) const {

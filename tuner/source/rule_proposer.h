@@ -13,7 +13,7 @@ namespace kernelift {
 class RuleProposer : public Proposer {
  public:
   /// `clang_arguments`: frontend_arguments() of the MEP's language, architecture and flags.
-  RuleProposer(KernelFacts facts, std::vector<std::string> clang_arguments);
+  RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments);
   std::string name() const override { return "rules"; }
   std::string tier() const override { return "source"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
@@ -27,7 +27,7 @@ class RuleProposer : public Proposer {
   std::deque<Idea>& ideas_of(const RunTrial& trial);
   double promise(const Rule* rule) const;
 
-  KernelFacts facts_;
+  RuleContext facts_;
   std::vector<std::string> arguments_;
   std::map<std::string, std::deque<Idea>> ideas_;        ///< Untried, by the parent's source text.
   std::map<const Rule*, Record> records_;

@@ -26,7 +26,7 @@ bool always_subscripted(const KernelSource& source, const clang::FunctionDecl* f
   return always;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings& values) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {

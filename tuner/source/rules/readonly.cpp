@@ -28,7 +28,7 @@ bool only_read(const KernelSource& source, const clang::Stmt* body, const clang:
   return only;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts& facts, const Bindings& values) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.pointers_overlap) return {};
   bool through_cache = values.at("ldg") != 0;

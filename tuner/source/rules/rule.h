@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/candidate.h"
+#include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "tuner/source/rules/kernel_source.h"
 
@@ -19,23 +20,31 @@ struct TextEdit {
 /// Applies edits that do not overlap; insertions at one place keep their order. nullopt if two overlap.
 std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits);
 
+/// What holds the kernel back, as far as its facts say. Decides which rules come first, never whether one is right.
+enum class Bound { Unknown, Memory, Latency, Compute };
+const char* name(Bound bound);
+/// By the highest roof of the roofline, or, far from every roof, by what warps wait for.
+Bound bound_by(const KernelFacts& facts);
+
 /// What is known of the kernel beside its text.
-struct KernelFacts {
+struct RuleContext {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
   bool pointers_overlap = false;              ///< Two pointer arguments were equal in some recorded launch.
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
 
-  static KernelFacts of(const Mep& mep);
+  Bound bound = Bound::Unknown;
+
+  static RuleContext of(const Mep& mep);
 };
 
 struct Opportunity {
   std::string place;                          ///< "loop at line 12 over k".
   Bindings values;                            ///< The rule's parameters.
   std::vector<TextEdit> edits;
-  int grid_axis = -1;                         ///< Grid axis that shrinks by grid_divisor, or -1.
-  int64_t grid_divisor = 1;
+  struct Scale { int64_t multiply = 1, divide = 1; };
+  Scale grid[3];                              ///< How many blocks there are along each axis then, rounded up.
 };
 
 struct RuleParameter {
@@ -48,14 +57,16 @@ struct Rule {
   const char* summary;                        ///< What it does, for notes and for people.
   const char* expects;                        ///< Its preconditions.
   std::vector<RuleParameter> parameters;
-  std::vector<Opportunity> (*find)(const KernelSource&, const KernelFacts&, const Bindings& values);
+  std::vector<Opportunity> (*find)(const KernelSource&, const RuleContext&, const Bindings& values);
+  std::vector<Bound> helps = {};              ///< Kernels bound so profit most; empty: all alike.
 };
 
 /// Every opportunity of the rule for every choice of its parameters.
-std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const KernelFacts& facts);
+std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote;
+extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
+    kJam, kWarpRows, kWrap, kFastMath;
 const std::vector<const Rule*>& all_rules();
 const Rule* find_rule(std::string_view name);
 

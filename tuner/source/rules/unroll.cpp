@@ -17,7 +17,7 @@ std::optional<int64_t> constant_bound(const KernelSource& source, const clang::F
   return value.Val.getInt().getExtValue();
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings& values) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   int64_t factor = values.at("factor");
   for (auto* function : source.functions())

@@ -6,10 +6,9 @@
 
 #include <cstring>
 
-#include "core/base/file.h"
 #include "sandbox/compile/frontend.h"
-#include "sandbox/compile/paths.h"
 #include "tuner/source/rule_proposer.h"
+#include "tuner/source/tests/rule_text.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
 namespace kernelift {
@@ -17,55 +16,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-/// The few words of CUDA that these kernels use: twenty times quicker to parse than real headers, which one test takes.
-const char* const kPrelude = R"(
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __shared__ __attribute__((shared))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-typedef decltype(sizeof(0)) size_t;
-struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x, y, z; };
-#include <__clang_cuda_builtin_vars.h>
-__device__ void __syncthreads();
-template <class T> __device__ T __ldg(const T *);
-__device__ float powf(float, float);
-__device__ double sqrt(double);
-__device__ float sqrtf(float);
-)";
-
-std::vector<std::string> arguments() {
-  static auto folder = *TemporaryFolder::create("prelude");
-  static bool written = write_atomically(folder.path() / "prelude.h", std::string_view(kPrelude)).ok();
-  EXPECT_TRUE(written);
-  return {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
-          "-resource-dir", clang_resource_folder().string(), "-include", (folder.path() / "prelude.h").string()};
-}
-
-KernelFacts facts(uint32_t blocks = 100, uint32_t threads = 256) {
-  KernelFacts known;
-  known.kernel = "k";
-  known.geometries = {{{blocks, 1, 1}, {threads, 1, 1}}};
-  return known;
-}
-
-std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values, const KernelFacts& known = facts()) {
-  auto source = KernelSource::parse(text, arguments());
-  EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
-  return source.ok() ? find_rule(rule)->find(*source, known, values) : std::vector<Opportunity>();
-}
-
-/// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.
-std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0, const KernelFacts& known = facts()) {
-  auto found = offers(rule, text, values, known);
-  if (found.size() <= nth) return "";
-  auto changed = apply_edits(text, found[nth].edits);
-  EXPECT_TRUE(changed) << "edits overlap";
-  auto again = KernelSource::parse(*changed, arguments());
-  EXPECT_TRUE(again.ok()) << again.error().message << "\n" << *changed;
-  return *changed;
-}
 
 const std::string kProduct = R"(__global__ void k(float *a, float *b, float *c, int n) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
@@ -144,7 +94,7 @@ TEST(Readonly, ReadsThroughTheCacheWhatIsNeverWritten) {
 }
 
 TEST(Readonly, RefusesWhereRecordedPointersOverlap) {
-  KernelFacts known = facts();
+  RuleContext known = facts();
   known.pointers_overlap = true;
   EXPECT_EQ(after("readonly", kProduct, {{"ldg", 0}}, 0, known), "");
 }
@@ -168,8 +118,7 @@ TEST(Coarsen, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
   EXPECT_THAT(text, HasSubstr("  for (int turn = 0; turn < 4; ++turn) {\n  int j = (blockIdx.x * 4 + turn) * blockDim.x + threadIdx.x;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
   auto found = offers("coarsen", kProduct, {{"turns", 4}});
-  EXPECT_EQ(found[0].grid_axis, 0);
-  EXPECT_EQ(found[0].grid_divisor, 4);
+  EXPECT_EQ(found[0].grid[0].divide, 4);
 }
 
 TEST(Coarsen, TurnsAGuardsReturnIntoContinue) {
@@ -267,11 +216,11 @@ TEST(LaunchBounds, FollowTheKnobsThatTheLaunchTakesItsBlockFrom) {
   site.block[0] = "BX", site.block[1] = "2 * HALF", site.block[2] = "1";
   mep.launches = {site};
   mep.knobs = {{"BX", 32, {}, true, true, true, {}}, {"HALF", 4, {}, true, true, true, {}}};
-  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), HasSubstr("__launch_bounds__(BX * (2 * HALF)) k("));
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), HasSubstr("__launch_bounds__(BX * (2 * HALF)) k("));
   mep.knobs[1].in_kernel = false;
-  EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), "") << "HALF is out of the kernel's sight";
+  EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), "") << "HALF is out of the kernel's sight";
   mep.launches[0].block[0] = "256", mep.launches[0].block[1] = "1";
-  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, KernelFacts::of(mep)), HasSubstr("__launch_bounds__(256) k("));
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), HasSubstr("__launch_bounds__(256) k("));
 }
 
 TEST(LaunchBounds, AreNotStatedTwice) {
@@ -292,7 +241,7 @@ TEST(Reciprocal, SpellsSmallPowersAsProducts) {
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));
 }
 
-TEST(KernelFacts, KnowEqualPointersButAllowNeighboursInOneAllocation) {
+TEST(RuleContext, KnowsEqualPointersButAllowNeighboursInOneAllocation) {
   auto overlap = [](uint64_t a, uint64_t b) {
     Mep mep;
     mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}};
@@ -301,7 +250,7 @@ TEST(KernelFacts, KnowEqualPointersButAllowNeighboursInOneAllocation) {
     instance.arguments.resize(16);
     std::memcpy(instance.arguments.data(), &a, 8), std::memcpy(instance.arguments.data() + 8, &b, 8);
     mep.instances = {instance};
-    return KernelFacts::of(mep).pointers_overlap;
+    return RuleContext::of(mep).pointers_overlap;
   };
   EXPECT_TRUE(overlap(0x1000, 0x1000));
   EXPECT_FALSE(overlap(0x1000, 0x1400));

@@ -9,7 +9,7 @@
 namespace kernelift {
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts& facts, const Bindings&) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
   auto& context = source.context();

@@ -11,7 +11,7 @@
 namespace kernelift {
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts& facts, const Bindings& values) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() || facts.geometries.empty()) return {};
   if (facts.block_is_knob && facts.threads_text.empty()) return {};

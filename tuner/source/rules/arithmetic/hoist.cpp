@@ -103,7 +103,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForS
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings& values) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions())
     for (auto* loop : loops_in(function))

@@ -24,7 +24,7 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   return (exponent == 2 || exponent == 3) && is_invariant(call->getArg(0), {});
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions()) {
     Opportunity opportunity;

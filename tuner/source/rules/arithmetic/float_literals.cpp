@@ -77,7 +77,7 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   }
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const KernelFacts&, const Bindings&) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
   found.place = "whole text";
   auto& context = source.context();

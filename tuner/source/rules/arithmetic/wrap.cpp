@@ -1,0 +1,50 @@
+// wrap: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic edges nearly every
+// thread divides for nothing. Where the number is in range already, or one range beyond, a comparison tells:
+//   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1 - n) < (unsigned)n ? x + 1 - n : (x + 1) % n
+// The division stays for all other numbers, so the value is the same for every x and every n > 0.
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+namespace {
+
+/// A sum that may just be past an edge; anything else seldom is in range, and the comparisons would be for nothing.
+bool is_sum(const clang::Expr* expression) {
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression->IgnoreParenImpCasts());
+  return binary && binary->isAdditiveOp();
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+  std::vector<Opportunity> found;
+  auto& context = source.context();
+  for (auto* function : source.functions()) {
+    Opportunity opportunity;
+    opportunity.place = function->getNameAsString();
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+      if (!binary || binary->getOpcode() != clang::BO_Rem) return true;
+      auto *number = binary->getLHS(), *modulus = binary->getRHS();
+      clang::QualType type = binary->getType();
+      if (type->isDependentType() || !type->isIntegerType() || modulus->isValueDependent() || modulus->isEvaluatable(context)) return true;
+      std::string text = source.spelled(number), by = source.spelled(modulus);
+      auto range = source.span(binary);
+      if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) || !is_invariant(modulus, {})) return true;
+      std::string whole = context.getTypeSize(type) > 32 ? "(unsigned long long)" : "(unsigned)";
+      std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
+      opportunity.edits.push_back({range->begin, range->end,
+                                   "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less + " < " + limit + " ? " +
+                                       less + " : (" + text + ") % (" + by + "))"});
+      return false;
+    });
+    if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
+  }
+  return found;
+}
+
+}  // namespace
+
+const Rule kWrap = {"wrap", "wrap around by comparison, and divide only where that does not do",
+                    "a remainder of a sum without side effects, by something that is no constant", {}, find, {Bound::Compute, Bound::Latency}};
+
+}  // namespace kernelift

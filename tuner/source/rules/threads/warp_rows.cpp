@@ -1,0 +1,310 @@
+// warp_rows: a thread that walks along a row of its own reads memory that its neighbours do not, 32 rows at a time. Here a
+// group of lanes walks along one row together, each taking every L-th element, and what the loop gathered is put together
+// by shuffles:
+//   for (int j = 0; j < n; j++) sum += a[i * n + j] * x[j];
+// becomes, with i counting groups instead of threads and L times as many blocks,
+//   float sum_before = sum;  sum = 0;
+//   for (int j = lane; j < n; j += L) sum += a[i * n + j] * x[j];
+//   for (int hop = L / 2; hop > 0; hop /= 2) sum += __shfl_xor_sync(lanes, sum, hop);
+//   sum = sum_before + sum;
+// Loops that write an element a turn are dealt out likewise; everything else is done by all lanes alike, and what it
+// stores is stored by one of them. Sums are rounded in another order; verification says whether that matters.
+#include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tuner/source/rules/threads/block_index.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kMostThreads = uint64_t{1} << 31;   ///< Indices are ints in most kernels.
+constexpr uint32_t kWarp = 32;
+
+enum class Gathering { Sum, Choice };
+
+/// What a loop gathers in one variable, or member of one.
+struct Gathered {
+  Gathering how = Gathering::Sum;
+  std::string function;                           ///< Of a choice: max, fmaxf …
+  const clang::VarDecl* root = nullptr;
+};
+
+const clang::VarDecl* root_of(const clang::Expr* lvalue) {
+  lvalue = lvalue->IgnoreParens();
+  while (auto* member = llvm::dyn_cast<clang::MemberExpr>(lvalue)) {
+    if (member->isArrow()) return nullptr;
+    lvalue = member->getBase()->IgnoreParens();
+  }
+  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(lvalue);
+  auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+  return variable && variable->hasLocalStorage() && !variable->getType()->isReferenceType() ? variable : nullptr;
+}
+
+class Sharing {
+ public:
+  Sharing(const KernelSource& source, const clang::VarDecl* item, int64_t lanes)
+      : source_(source), item_(item), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
+    mask_ = lanes == kWarp ? "0xffffffffu" : "(" + std::to_string((uint64_t{1} << lanes) - 1) + "u << (threadIdx.x & " + std::to_string(kWarp - lanes) + "))";
+  }
+
+  bool take_list(const std::vector<const clang::Stmt*>& statements);
+  bool take(const clang::Stmt* statement);
+  const std::vector<TextEdit>& edits() const { return edits_; }
+  const std::string& lane() const { return lane_; }
+  size_t loops() const { return loops_; }
+
+ private:
+  /// Writes that reach beyond the thread's own variables.
+  bool writes_memory(const clang::Stmt* statement) const;
+  bool share_loop(const clang::ForStmt* loop);
+  bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
+  bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
+  bool store_once(const clang::Stmt* statement);
+
+  const KernelSource& source_;
+  const clang::VarDecl* item_;
+  std::string count_, lane_, hop_, mask_;
+  std::vector<TextEdit> edits_;
+  size_t loops_ = 0;
+};
+
+bool Sharing::writes_memory(const clang::Stmt* statement) const {
+  bool writes = false;
+  walk(statement, [&](const clang::Stmt* inner) {
+    const clang::Expr* target = nullptr;
+    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner); binary && binary->isAssignmentOp()) target = binary->getLHS();
+    else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner); unary && unary->isIncrementDecrementOp()) target = unary->getSubExpr();
+    else if (auto* assigned = llvm::dyn_cast<clang::CXXOperatorCallExpr>(inner); assigned && assigned->isAssignmentOp()) target = assigned->getArg(0);
+    else if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner))
+      for (auto* argument : call->arguments()) writes |= argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
+    if (!target) return !writes;
+    // An array of the thread's own is its own too.
+    target = target->IgnoreParens();
+    while (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(target)) {
+      if (!subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType()) break;
+      target = subscript->getBase()->IgnoreParenImpCasts();
+    }
+    writes |= root_of(target) == nullptr;
+    return !writes;
+  });
+  return writes;
+}
+
+/// The counter of `for (T j = first; j < bound; j += step)`, or one that is only set there.
+const clang::VarDecl* counter_of(const clang::ForStmt* loop, const clang::Expr*& first, const clang::Expr*& step) {
+  const clang::VarDecl* counter = nullptr;
+  step = nullptr;
+  if (auto* init = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit()); init && init->isSingleDecl()) {
+    counter = llvm::dyn_cast<clang::VarDecl>(init->getSingleDecl());
+    first = counter ? counter->getInit() : nullptr;
+  } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit()); set && set->getOpcode() == clang::BO_Assign) {
+    counter = named_variable(set->getLHS()), first = set->getRHS();
+  }
+  auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
+  if (!counter || !first || !condition || !counter->getType()->isIntegerType() || !loop->getInc()) return nullptr;
+  auto changed = changed_within(loop);
+  bool up = (condition->getOpcode() == clang::BO_LT || condition->getOpcode() == clang::BO_LE) && named_variable(condition->getLHS()) == counter &&
+            !variables_in(condition->getRHS()).contains(counter);
+  for (auto* variable : variables_in(condition->getRHS())) up &= !changed.contains(variable);
+  if (!up || changed_within(loop->getBody()).contains(counter)) return nullptr;
+  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(loop->getInc()))
+    return unary->isIncrementOp() && named_variable(unary->getSubExpr()) == counter ? counter : nullptr;
+  auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(loop->getInc());
+  if (!compound || compound->getOpcode() != clang::BO_AddAssign || named_variable(compound->getLHS()) != counter) return nullptr;
+  if (!compound->getRHS()->isEvaluatable(counter->getASTContext())) return nullptr;
+  step = compound->getRHS();
+  return counter;
+}
+
+/// Every variable from outside that the loop changes is only ever gathered into.
+bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const {
+  std::set<const clang::VarDecl*> own;
+  walk(loop, [&](const clang::Stmt* inner) {
+    if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
+      for (auto* declared : declaration->decls())
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) own.insert(variable);
+    return true;
+  });
+  own.insert(counter);
+  std::set<const clang::VarDecl*> roots;
+  for (auto* variable : changed_within(loop->getBody()))
+    if (!own.contains(variable)) roots.insert(variable);
+  std::map<const clang::VarDecl*, size_t> gathered_mentions, mentions;
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner))
+      if (auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl())) ++mentions[variable];
+    auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner);
+    auto* root = binary && binary->isAssignmentOp() ? root_of(binary->getLHS()) : nullptr;
+    if (!root || !roots.contains(root) || !binary->getLHS()->getType()->isArithmeticType()) return true;
+    std::string target = source_.spelled(binary->getLHS()), key = squeezed(target);
+    Gathered gathered;
+    gathered.root = root;
+    size_t again = 0;
+    if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
+    } else if (binary->getOpcode() == clang::BO_Assign) {
+      auto* value = binary->getRHS()->IgnoreParenImpCasts();
+      if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value); sum && sum->getOpcode() == clang::BO_Add &&
+                                                                    squeezed(source_.spelled(sum->getLHS())) == key) {
+        again = 1;
+      } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(value); call && call->getDirectCallee() && call->getNumArgs() == 2) {
+        static const std::set<std::string> choices = {"max", "min", "fmaxf", "fminf", "fmax", "fmin"};
+        gathered.how = Gathering::Choice;
+        gathered.function = call->getDirectCallee()->getNameAsString();
+        bool mine = squeezed(source_.spelled(call->getArg(0))) == key || squeezed(source_.spelled(call->getArg(1))) == key;
+        if (!choices.contains(gathered.function) || !mine) return true;
+        again = 1;
+      } else {
+        return true;
+      }
+    } else {
+      return true;
+    }
+    auto [place, fresh] = found.emplace(key, gathered);
+    if (key.empty() || (!fresh && (place->second.how != gathered.how || place->second.function != gathered.function))) return true;
+    gathered_mentions[root] += 1 + again;
+    return true;
+  });
+  if (found.empty()) return roots.empty();
+  return std::all_of(roots.begin(), roots.end(), [&](auto* root) { return gathered_mentions[root] > 0 && gathered_mentions[root] == mentions[root]; });
+}
+
+/// Each turn writes elements of its own, and reads of what it writes no others.
+bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) const {
+  std::map<const clang::VarDecl*, std::set<std::string>> touched;
+  std::set<const clang::VarDecl*> written;
+  bool good = true;
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner)) good &= !writes_memory(call);
+    if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(inner))
+      if (auto* base = named_variable(subscript->getBase())) touched[base].insert(squeezed(source_.spelled(subscript->getIdx())));
+    auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner);
+    if (!binary || !binary->isAssignmentOp() || root_of(binary->getLHS())) return good;
+    auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
+    auto* base = target ? named_variable(target->getBase()) : nullptr;
+    if (!base || !variables_in(target->getIdx()).contains(counter)) good = false;
+    else written.insert(base);
+    return good;
+  });
+  for (auto* base : written) good &= touched[base].size() == 1 && !touched[base].contains("");
+  return good;
+}
+
+bool Sharing::share_loop(const clang::ForStmt* loop) {
+  const clang::Expr *first = nullptr, *step = nullptr;
+  auto* counter = counter_of(loop, first, step);
+  auto* outer = source_.parent(loop);
+  auto begin = source_.span(loop), start = first ? source_.span(first) : std::nullopt, increment = source_.span(loop->getInc());
+  auto end = source_.statement_end(loop);
+  if (!counter || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
+    return false;
+  bool leaves = false;
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::BreakStmt, clang::AsmStmt>(inner);
+    return !leaves;
+  });
+  if (leaves) return false;
+  std::map<std::string, Gathered> gathered;
+  bool stores = writes_memory(loop->getBody());
+  if (!gathers(loop, counter, gathered) || (gathered.empty() && !stores) || (stores && !writes_each_once(loop, counter))) return false;
+
+  std::string indent = source_.indentation(begin->begin), before, after;
+  for (auto& [target, how] : gathered) {
+    std::string shuffled = "__shfl_xor_sync(" + mask_ + ", " + target + ", " + hop_ + ")";
+    std::string hops = "\n" + indent + "for (int " + hop_ + " = " + count_ + " / 2; " + hop_ + " > 0; " + hop_ + " /= 2) " + target;
+    if (how.how == Gathering::Choice) {
+      after += hops + " = " + how.function + "(" + target + ", " + shuffled + ");";
+      continue;
+    }
+    std::string stem = target;
+    std::replace(stem.begin(), stem.end(), '.', '_');
+    std::string kept = source_.fresh_name(stem + "_before");
+    before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
+    after += hops + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
+  }
+  if (stores) before += "__syncwarp(" + mask_ + ");\n" + indent, after += "\n" + indent + "__syncwarp(" + mask_ + ");";
+  std::string stride = step ? "(" + source_.spelled(step) + ") * " : "";
+  // Before a pragma that belongs to the loop.
+  size_t place = begin->begin;
+  edits_.push_back({place, place, before});
+  edits_.push_back({start->begin, start->end, "(" + source_.spelled(first) + ") + " + stride + lane_});
+  edits_.push_back({increment->begin, increment->end, counter->getNameAsString() + " += " + stride + count_});
+  edits_.push_back({*end, *end, after});
+  ++loops_;
+  return true;
+}
+
+bool Sharing::store_once(const clang::Stmt* statement) {
+  auto range = source_.span(statement);
+  auto end = source_.statement_end(statement);
+  auto* outer = source_.parent(statement);
+  if (!range || !end || !outer || !llvm::isa<clang::CompoundStmt, clang::IfStmt>(outer)) return false;
+  // No lane reads later what is not yet there, and none is still reading what is overwritten.
+  edits_.push_back({range->begin, range->begin, "{ __syncwarp(" + mask_ + "); if (" + lane_ + " == 0) "});
+  edits_.push_back({*end, *end, " __syncwarp(" + mask_ + "); }"});
+  return true;
+}
+
+bool Sharing::take_list(const std::vector<const clang::Stmt*>& statements) {
+  return std::all_of(statements.begin(), statements.end(), [&](auto* statement) { return take(statement); });
+}
+
+bool Sharing::take(const clang::Stmt* statement) {
+  if (llvm::isa<clang::NullStmt>(statement)) return true;
+  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement)) return take_list({block->body_begin(), block->body_end()});
+  if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return share_loop(loop) || take(loop->getBody());
+  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
+    return !writes_memory(branch->getCond()) && take(branch->getThen()) && (!branch->getElse() || take(branch->getElse()));
+  if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
+    for (auto* declared : declaration->decls()) {
+      auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
+      if (!variable || !variable->hasLocalStorage()) return false;
+    }
+    return !writes_memory(statement);
+  }
+  if (llvm::isa<clang::Expr>(statement)) return !writes_memory(statement) || (!changed_within(statement).contains(item_) && store_once(statement));
+  if (llvm::isa<clang::ReturnStmt, clang::ContinueStmt, clang::BreakStmt>(statement)) return true;
+  return !writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+  auto* kernel = source.kernel(facts.kernel);
+  auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
+  if (!body || !kernel->getReturnType()->isVoidType() || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return {};
+  int64_t lanes = values.at("lanes");
+  for (auto& geometry : facts.geometries) {
+    bool flat = geometry.block.x % kWarp == 0 && geometry.block.y == 1 && geometry.block.z == 1 && geometry.grid.y == 1 && geometry.grid.z == 1;
+    if (!flat || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
+  }
+  auto index = global_index(source, kernel, 0);
+  if (!index || index->block_alone || facts.geometries.empty()) return {};
+  auto declared = source.span(index->declaration), init = source.span(index->variable->getInit());
+  auto end = source.statement_end(index->declaration);
+  if (!declared || !init || !end || changed_within(body).size() == 0) return {};
+  Sharing sharing(source, index->variable, lanes);
+  bool after = false;
+  for (auto* statement : body->body()) {
+    if (after && (changed_within(statement).contains(index->variable) || !sharing.take(statement))) return {};
+    if (!after && statement != index->declaration && !llvm::isa<clang::DeclStmt>(statement)) return {};
+    after |= statement == index->declaration;
+  }
+  if (sharing.loops() == 0) return {};
+  Opportunity found;
+  found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
+  found.grid[0].multiply = lanes;
+  found.edits = sharing.edits();
+  std::string indent = source.indentation(declared->begin);
+  found.edits.push_back({init->begin, init->end, "(" + source.spelled(index->variable->getInit()) + ") / " + std::to_string(lanes)});
+  found.edits.push_back({*end, *end, "\n" + indent + "const int " + sharing.lane() + " = threadIdx.x % " + std::to_string(lanes) + ";"});
+  return {found};
+}
+
+}  // namespace
+
+const Rule kWarpRows = {"warp_rows", "let the lanes of a warp walk along one row together instead of each along its own",
+                        "one-dimensional blocks of whole warps; loops that sum up, choose, or write an element a turn",
+                        {{"lanes", {32, 8}}}, find, {Bound::Memory, Bound::Latency}};
+
+}  // namespace kernelift

@@ -1,0 +1,68 @@
+// What tests of rewrite rules have in common: a prelude in place of CUDA's headers, and the text that a rule makes of another.
+#pragma once
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "sandbox/compile/paths.h"
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+
+/// The few words of CUDA that these kernels use: twenty times quicker to parse than real headers, which one test takes.
+inline const char* const kPrelude = R"(
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+typedef decltype(sizeof(0)) size_t;
+struct uint3 { unsigned x, y, z; };
+struct dim3 { unsigned x, y, z; };
+#include <__clang_cuda_builtin_vars.h>
+__device__ void __syncthreads();
+template <class T> __device__ T __ldg(const T *);
+__device__ float powf(float, float);
+__device__ double sqrt(double);
+__device__ float sqrtf(float);
+__device__ float expf(float);
+__device__ float fmaxf(float, float);
+__device__ float tanhf(float);
+__device__ float __expf(float);
+__device__ float __powf(float, float);
+__device__ float __fdividef(float, float);
+__device__ void __syncwarp(unsigned);
+template <class T> __device__ T __shfl_xor_sync(unsigned, T, int);
+)";
+
+inline std::vector<std::string> arguments() {
+  static auto folder = *TemporaryFolder::create("prelude");
+  static bool written = write_atomically(folder.path() / "prelude.h", std::string_view(kPrelude)).ok();
+  EXPECT_TRUE(written);
+  return {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
+          "-resource-dir", clang_resource_folder().string(), "-include", (folder.path() / "prelude.h").string()};
+}
+
+inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
+  RuleContext known;
+  known.kernel = "k";
+  known.geometries = {{{blocks, 1, 1}, {threads, 1, 1}}};
+  return known;
+}
+
+inline std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
+  auto source = KernelSource::parse(text, arguments());
+  EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
+  return source.ok() ? find_rule(rule)->find(*source, known, values) : std::vector<Opportunity>();
+}
+
+/// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.
+inline std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0, const RuleContext& known = facts()) {
+  auto found = offers(rule, text, values, known);
+  if (found.size() <= nth) return "";
+  auto changed = apply_edits(text, found[nth].edits);
+  EXPECT_TRUE(changed) << "edits overlap";
+  auto again = KernelSource::parse(*changed, arguments());
+  EXPECT_TRUE(again.ok()) << again.error().message << "\n" << *changed;
+  return *changed;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,215 @@
+// Claims about the rules that change how work is spread over threads, as inline before and after, and what they become when
+// nvcc's own words are used. Every text must parse again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/source/rule_proposer.h"
+#include "tuner/source/tests/rule_text.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RuleContext plane(uint32_t blocks = 64, uint32_t y = 8) {
+  RuleContext known;
+  known.kernel = "k";
+  known.geometries = {{{blocks, blocks, 1}, {32, y, 1}}};
+  return known;
+}
+
+const std::string kGemm = R"(__global__ void k(int n, float *a, float *b, float *c) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  int i = blockIdx.y * blockDim.y + threadIdx.y;
+  if ((i < n) && (j < n)) {
+    float sum = c[i * n + j];
+    int k;
+    for (k = 0; k < n; k++) {
+      float row = a[i * n + k];
+      sum += row * b[k * n + j];
+    }
+    c[i * n + j] = sum;
+  }
+}
+)";
+
+TEST(Jam, RepeatsWhatDependsOnTheAxisAndSharesTheLoop) {
+  std::string text = after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("int i = (blockIdx.y * blockDim.y + threadIdx.y) * 2;\n"));
+  EXPECT_THAT(text, HasSubstr("int i_1 = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + 1;\n"));
+  EXPECT_THAT(text, HasSubstr("if ((i < n) && (i_1 < n) && (j < n)) {\n"));
+  EXPECT_THAT(text, HasSubstr("for (k = 0; k < n; k++)\n    {\n      float row = a[i * n + k];\n      float row_1 = a[i_1 * n + k];\n"
+                              "      sum += row * b[k * n + j];\n      sum_1 += row_1 * b[k * n + j];\n    }\n"));
+  EXPECT_THAT(text, HasSubstr("c[i_1 * n + j] = sum_1;"));
+  EXPECT_THAT(text, HasSubstr("for (int turn = 0; turn < 2; ++turn) {"));
+}
+
+TEST(Jam, ComputesWhatOneAxisDecidesOncePerAxis) {
+  std::string text = after("jam", kGemm, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("int j_1 = (blockIdx.x * 2 + 1) * blockDim.x + threadIdx.x;"));
+  EXPECT_THAT(text, HasSubstr("float row_1 = a[i_1 * n + k];\n      sum += row * b[k * n + j];"));
+  EXPECT_THAT(text, HasSubstr("sum_1_1 += row_1 * b[k * n + j_1];"));
+  EXPECT_THAT(text, Not(HasSubstr("row_1_1")));
+}
+
+TEST(Jam, ShrinksTheGridAlongEachAxis) {
+  auto found = offers("jam", kGemm, {{"x", 2}, {"y", 4}, {"z", 1}}, plane());
+  ASSERT_EQ(found.size(), 1u);
+  Candidate original;
+  original.source = kGemm, original.tier = "baseline";
+  auto changed = apply(original, kJam, found[0], "k");
+  auto grid = changed->launches.at(0).evaluate({{9, 9, 1}, {32, 8, 1}}, {})->grid;
+  EXPECT_EQ(grid.x, 5u);
+  EXPECT_EQ(grid.y, 3u);
+}
+
+TEST(Jam, TakesAGuardThatReturns) {
+  std::string text = after("jam", "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                                  "  if (i >= n || n == 3) return;\n  float v = x[i];\n  y[i] = v * v;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(text, HasSubstr("if (!(i >= n) && !(i_1 >= n) && !(n == 3)) {\n    float v = x[i];\n    float v_1 = x[i_1];\n    y[i] = v * v;\n    y[i_1] = v_1 * v_1;\n"));
+  EXPECT_THAT(text, HasSubstr("if (i >= n || n == 3) continue;"));
+}
+
+TEST(Jam, KeepsABranchOfEachNeighbourWhole) {
+  std::string text = after("jam", "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                                  "  if (i < n) {\n    if (i == 0) y[i] = 1;\n    else y[i] = 2;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(text, HasSubstr("if (i == 0) y[i] = 1;\n    else y[i] = 2;\n    if (i_1 == 0) y[i_1] = 1;\n    else y[i_1] = 2;\n"));
+}
+
+TEST(Jam, UsesABlocksNumberWhereTheGridDivides) {
+  std::string text = "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                     "  int m = blockIdx.y;\n  y[m * n + i] = x[i];\n}\n";
+  RuleContext known = plane(64, 1);
+  EXPECT_THAT(after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known), HasSubstr("int m_3 = (blockIdx.y * 4 + 3);"));
+  known.geometries[0].grid.y = 63;
+  EXPECT_EQ(after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known), "");
+}
+
+TEST(Jam, SeesArgumentsOfMacros) {
+  EXPECT_THAT(after("jam", "#define AT(r, c) ((r) * n + (c))\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                           "  if (i < n) y[AT(i, 1)] = i;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}),
+              HasSubstr("y[AT(i_1, 1)] = i_1;"));
+}
+
+TEST(Jam, LeavesKernelsAloneWhoseMacrosUseTheVariable) {
+  EXPECT_EQ(after("jam", "#define HERE y[i]\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                         "  if (i < n) HERE = 1;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+}
+
+TEST(Jam, LeavesBarriersSharedMemoryAndEarlyEndsAlone) {
+  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
+  const std::string index = "  int i = threadIdx.x + blockIdx.x * blockDim.x;\n";
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n", two), "");
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __shared__ float t;\n  if (i < n) y[i] = t;\n}\n", two), "");
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) return;\n      y[i] = j;\n    }\n  }\n}\n", two), "");
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) break;\n      y[i] = j;\n    }\n  }\n}\n", two), "");
+}
+
+TEST(Jam, RefusesWorkThatIsDoneForAllNeighboursAtOnce) {
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int *count, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                         "  if (i < n) {\n    count[0] += 1;\n    y[i] = 1;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+}
+
+const std::string kRows = R"(__global__ void k(const float *a, const float *x, float *y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float sum = 0;
+    for (int j = 0; j < n; j++) {
+      sum += a[i * n + j] * x[j];
+    }
+    y[i] = sum;
+  }
+}
+)";
+
+TEST(WarpRows, DealsASumOutOverLanes) {
+  std::string text = after("warp_rows", kRows, {{"lanes", 32}});
+  EXPECT_THAT(text, HasSubstr("int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;"));
+  EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = (0) + lane; j < n; j += 32) {"));
+  EXPECT_THAT(text, HasSubstr("for (int hop = 32 / 2; hop > 0; hop /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, hop);\n    sum = sum_before + sum;"));
+  EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
+}
+
+TEST(WarpRows, NamesTheLanesOfASmallerGroup) {
+  EXPECT_THAT(after("warp_rows", kRows, {{"lanes", 8}}), HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, hop)"));
+}
+
+TEST(WarpRows, GrowsTheGrid) {
+  auto found = offers("warp_rows", kRows, {{"lanes", 32}});
+  ASSERT_EQ(found.size(), 1u);
+  Candidate original;
+  original.source = kRows, original.tier = "baseline";
+  EXPECT_EQ(apply(original, kWarpRows, found[0], "k")->launches.at(0).evaluate({{7, 1, 1}, {256, 1, 1}}, {})->grid.x, 7u * 32);
+}
+
+TEST(WarpRows, SharesChoicesSumsAndElementwiseLoops) {
+  std::string text = after("warp_rows", R"(__global__ void k(const float *src, float *dst, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float most = src[i * m];
+  for (int j = 0; j < m; j++) {
+    most = fmaxf(most, src[i * m + j]);
+  }
+  float sum = 0;
+  int j;
+  for (j = 0; j < m; j += 2) sum = sum + expf(src[i * m + j] - most);
+  for (int j = 0; j < m; j++) {
+    dst[i * m + j] = expf(src[i * m + j] - most) / sum;
+  }
+}
+)", {{"lanes", 32}});
+  EXPECT_THAT(text, HasSubstr("hop /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, hop));"));
+  EXPECT_THAT(text, HasSubstr("for (j = (0) + (2) * lane; j < m; j += (2) * 32) sum = sum + expf("));
+  EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = (0) + lane; j < m; j += 32) {\n    dst[i * m + j]"));
+  EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
+}
+
+TEST(WarpRows, GathersMembersWithinBranches) {
+  std::string text = after("warp_rows", R"(struct Force { float x, y; };
+__global__ void k(const float *p, Force *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  Force f = {0, 0};
+  for (int j = 0; j < n; j++) {
+    float d = p[j] - p[i];
+    if (d > 0) {
+      f.x += d;
+      f.y -= d * d;
+    }
+  }
+  out[i] = f;
+}
+)", {{"lanes", 32}});
+  EXPECT_THAT(text, HasSubstr("auto f_x_before = f.x;\n  f.x = 0;\n  auto f_y_before = f.y;\n"));
+  EXPECT_THAT(text, HasSubstr("f.y = f_y_before + f.y;"));
+  EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
+}
+
+TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
+  auto with = [](const std::string& body) {
+    return after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
+                              "    float s = 0;\n    for (int j = 0; j < n; j++) {\n      " + body + "\n    }\n    y[i] = s;\n  }\n}\n", {{"lanes", 32}});
+  };
+  EXPECT_NE(with("s += a[j];"), "");
+  EXPECT_EQ(with("s = s * a[j] + 1;"), "") << "a recurrence";
+  EXPECT_EQ(with("s += a[j]; y[j] = s;"), "") << "a running sum";
+  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early end";
+  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each turn reads the one before";
+  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which accumulate would take first";
+}
+
+TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}}, 0, facts(100, 100)), "");
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}}, 0, plane()), "");
+}
+
+TEST(BlockIndex, IsKnownInItsUsualSpellings) {
+  EXPECT_NE(after("jam", "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W + threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
+                  {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  y[i] = threadIdx.x;\n}\n",
+                  {{"x", 2}, {"y", 1}, {"z", 1}}), "") << "something else knows the thread's number too";
+}
+
+}  // namespace
+}  // namespace kernelift
