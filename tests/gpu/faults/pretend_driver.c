@@ -45,3 +45,8 @@ int cuMemAddressReserve(Address* address, size_t size, size_t alignment, Address
   if (taken && wanted <= taken && taken < wanted + size) wanted = 0;
   return ((int (*)(Address*, size_t, size_t, Address, unsigned long long))real("cuMemAddressReserve"))(address, size, alignment, wanted, flags);
 }
+
+int cuMemAllocHost_v2(void** memory, size_t bytes) {
+  if (getenv("PRETEND_NO_PINNED")) return kOutOfMemory;
+  return ((int (*)(void**, size_t))real("cuMemAllocHost_v2"))(memory, bytes);
+}
