@@ -60,10 +60,14 @@ class Apply {
     journal_.emplace(std::move(journal));
     report_.notes = notes_of(leftovers);
 
-    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root}));
-    for (auto& change : patch_.changes) paths_.push_back(change.path);
+    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root, r_.embedded ? &*r_.embedded : nullptr}));
+    std::vector<fs::path> changed;
+    for (auto& change : patch_.changes) {
+      paths_.push_back(change.path);
+      if (!change.created) changed.push_back(change.path);
+    }
     KERNELIFT_TRY(PatchJournal::check_writable(patch_));
-    KERNELIFT_ASSIGN(git_, GitTree::inspect(paths_));
+    KERNELIFT_ASSIGN(git_, GitTree::inspect(changed));
     if (git_.kind() == GitTree::Kind::Tracked) {
       KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
       KERNELIFT_ASSIGN(tracked_, git_.tracked());
@@ -73,6 +77,7 @@ class Apply {
     commands_.emplace(r_.root, r_.environment, journal_->folder());
     report_.kernel = r_.mep.kernel_name;
     report_.diff = patch_.diff();
+    report_.embeds = patch_.embeds;
     for (auto& change : patch_.changes) report_.files.push_back(change.name);
     report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
     if (r_.check.empty()) report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");

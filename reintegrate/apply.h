@@ -11,6 +11,7 @@
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/apply_report.h"
+#include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/app_trial.h"
 #include "reintegrate/tree/patch_journal.h"
 
@@ -20,6 +21,7 @@ struct ApplyRequest {
   Mep mep;
   std::string original;                    ///< kernel.cu of the MEP.
   Candidate candidate;
+  std::optional<EmbeddedCode> embedded;    ///< Instead of the candidate's source: its PTX, in a generated header.
   std::optional<ScanIndex> scan;           ///< Who else uses what is changed; optional.
   Prediction predicted;                    ///< From the run and the capture's profile.
   std::filesystem::path root, state;       ///< The application's root; the state folder.

@@ -1,7 +1,8 @@
 // The order: by what may be promised, the lower end of the interval. A figure from screening is the best of many looks
 // and shrinks when it is taken again, so it is worth confirming only where nothing confirmed can be patched, or where it
 // is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9 at 1.60x, #9 is confirmed
-// and, if that holds, tried first.
+// and, if that holds, tried first. A candidate whose PTX gives 6.3x and whose source, as nvcc builds it, gives 1.7x is tried
+// as PTX first; at 1.75x its source would be.
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
@@ -18,28 +19,41 @@ constexpr int kMostConfirmations = 8;       ///< Some seconds each; while nothin
 constexpr int kMostChallenges = 2;          ///< … and when something can.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
+constexpr double kSourceIsWorth = 1.05;     ///< PTX must be so much faster than a patch of the source that people can read.
 
-std::string label(const RunTrial& trial) {
+/// One way of one candidate into the application.
+struct Way {
+  RunTrial trial;
+  bool embedded = false;
+  double speedup() const { return embedded ? embedded_gain(trial).speedup : trial.figures().speedup(); }
+  double low() const { return embedded ? embedded_gain(trial).low : trial.figures().speedup_low(); }
+  double worth() const { return low() / (embedded ? kSourceIsWorth : 1); }
+};
+
+std::string label(const Way& way) {
   char gain[32];
-  std::snprintf(gain, sizeof gain, "%.2fx", trial.figures().speedup());
-  return "#" + std::to_string(trial.id) + " (" + trial.candidate.tier + ": " + trial.candidate.note + ", " + gain + ")";
+  std::snprintf(gain, sizeof gain, "%.2fx", way.speedup());
+  return "#" + std::to_string(way.trial.id) + " (" + way.trial.candidate.tier + ": " + way.trial.candidate.note + ", " + gain +
+         (way.embedded ? " as embedded PTX)" : ")");
 }
 
-bool promises_less(const RunTrial& a, const RunTrial& b) { return a.figures().speedup_low() < b.figures().speedup_low(); }
+bool promises_less(const Way& a, const Way& b) { return a.worth() < b.worth(); }
 
 class Choice {
  public:
-  Choice(RunOffer& offer, const Confirm& confirm) : offer_(offer), confirm_(confirm) {}
+  Choice(RunOffer& offer, const Confirm& confirm) : offer_(offer), confirm_(confirm) {
+    for (auto& trial : offer.promising) add_ways(trial);
+  }
 
   Result<ApplyReport> run() {
     // First of all: a file that an interrupted apply left patched is not what was scanned.
     KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(offer_.request.state));
     std::vector<std::string> put_right = notes_of(leftovers);
     for (;;) {
-      KERNELIFT_ASSIGN(std::optional<RunTrial> best, best_confirmed());
-      KERNELIFT_ASSIGN(std::optional<RunTrial> challenger, take_challenger(best));
+      KERNELIFT_ASSIGN(std::optional<Way> best, best_confirmed());
+      KERNELIFT_ASSIGN(std::optional<Way> challenger, take_challenger(best));
       if (challenger) {
-        if (best) offer_.promising.push_back(std::move(*best));
+        if (best) ways_.push_back(std::move(*best));
         confirm(*challenger);
         continue;
       }
@@ -57,48 +71,72 @@ class Choice {
   }
 
  private:
+  bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
+
+  /// The ways of a candidate that promise a gain; how many.
+  int add_ways(const RunTrial& trial) {
+    int count = 0;
+    auto add = [&](bool embedded) {
+      Way way{trial, embedded};
+      if (way.low() > kSmallestGain) ways_.push_back(std::move(way)), ++count;
+    };
+    if (trial.applicable() && offer_.embedding != Embedding::Only) add(false);
+    if (can_embed()) add(true);
+    // What was only screened says nothing of the application's own code yet; its confirmation will.
+    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false}), ++count;
+    return count;
+  }
+
   /// Takes the best of those that `counts` out of the queue until one can be patched.
   template <class Counts>
-  Result<std::optional<RunTrial>> take_patchable(const Counts& counts) {
-    std::vector<RunTrial>& left = offer_.promising;
+  Result<std::optional<Way>> take_patchable(const Counts& counts) {
     for (;;) {
-      auto best = left.end();
-      for (auto at = left.begin(); at != left.end(); ++at)
-        if (counts(*at) && (best == left.end() || promises_less(*best, *at))) best = at;
-      if (best == left.end()) return std::optional<RunTrial>();
-      RunTrial trial = std::move(*best);
-      left.erase(best);
-      KERNELIFT_ASSIGN(bool fits, plan(trial));
-      if (fits) return std::optional(std::move(trial));
+      auto best = ways_.end();
+      for (auto at = ways_.begin(); at != ways_.end(); ++at)
+        if (counts(*at) && (best == ways_.end() || promises_less(*best, *at))) best = at;
+      if (best == ways_.end()) return std::optional<Way>();
+      Way way = std::move(*best);
+      ways_.erase(best);
+      // Which way it may take is known only when it is confirmed.
+      if (can_embed() && !way.trial.confirmed) return std::optional(std::move(way));
+      KERNELIFT_ASSIGN(bool fits, plan(way));
+      if (fits) return std::optional(std::move(way));
     }
   }
-  Result<std::optional<RunTrial>> best_confirmed() {
-    return take_patchable([](auto& trial) { return trial.confirmed.has_value(); });
+  Result<std::optional<Way>> best_confirmed() {
+    return take_patchable([](auto& way) { return way.trial.confirmed.has_value(); });
   }
   /// What was only screened, and is worth confirming beside `best`.
-  Result<std::optional<RunTrial>> take_challenger(const std::optional<RunTrial>& best) {
-    if (best ? challenges_ == kMostChallenges : confirmations_ == kMostConfirmations) return std::optional<RunTrial>();
-    auto clearly_better = [&](const Verdict& screened) {
-      return screened.speedup_low() > kScreeningOptimism * best->figures().speedup_low() &&
-             screened.speedup() > kScreeningOptimism * best->figures().speedup();
+  Result<std::optional<Way>> take_challenger(const std::optional<Way>& best) {
+    if (best ? challenges_ == kMostChallenges : confirmations_ == kMostConfirmations) return std::optional<Way>();
+    auto clearly_better = [&](const Way& screened) {
+      return screened.worth() > kScreeningOptimism * best->worth() && screened.speedup() > kScreeningOptimism * best->speedup();
     };
-    KERNELIFT_ASSIGN(auto challenger, take_patchable([&](auto& trial) { return !trial.confirmed && (!best || clearly_better(trial.verdict)); }));
+    KERNELIFT_ASSIGN(auto challenger, take_patchable([&](auto& way) { return !way.trial.confirmed && (!best || clearly_better(way)); }));
     if (challenger) ++confirmations_, challenges_ += best.has_value();
     return std::move(challenger);
   }
 
-  /// True when the candidate can be written into the source, as a patch that was not tried yet.
-  Result<bool> plan(const RunTrial& trial) {
+  /// True when the candidate can take this way, by a patch that was not tried yet.
+  Result<bool> plan(const Way& way) {
     ApplyRequest& r = offer_.request;
-    auto planned = plan_patch({r.mep, r.original, trial.candidate, r.scan ? &*r.scan : nullptr, r.root});
-    if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
-    if (!planned.ok()) {
-      if (first_refusal_.empty()) first_refusal_ = label(trial) + ": " + planned.error().message;
-      pass_over(trial, planned.error().message);
+    auto pass = [&](const Error& error) {
+      if (first_refusal_.empty()) first_refusal_ = label(way) + ": " + error.message;
+      pass_over(label(way), error.message);
       return false;
+    };
+    r.embedded.reset();
+    if (way.embedded) {
+      auto known = made_.find(way.trial.id);
+      if (known == made_.end()) known = made_.emplace(way.trial.id, offer_.make_embedded(way.trial)).first;
+      if (!known->second.ok()) return pass(known->second.error());
+      r.embedded = *known->second;
     }
+    auto planned = plan_patch({r.mep, r.original, way.trial.candidate, r.scan ? &*r.scan : nullptr, r.root, r.embedded ? &*r.embedded : nullptr});
+    if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
+    if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
-      pass_over(trial, "its patch is the one that was just tried");
+      pass_over(label(way), "its patch is the one that was just tried");
       return false;
     }
     patch_ = std::move(*planned);
@@ -106,43 +144,43 @@ class Choice {
   }
 
   /// Back into the queue with the new figures, or out of it.
-  void confirm(RunTrial& trial) {
-    say("confirming " + label(trial) + " in a fresh process");
-    std::string screened = label(trial);
-    auto verdict = confirm_(trial);
+  void confirm(Way& way) {
+    std::string screened = label(way);
+    say("confirming " + screened + " in a fresh process");
+    // One confirmation says what both ways of a candidate are worth.
+    std::erase_if(ways_, [&](auto& other) { return other.trial.id == way.trial.id; });
+    auto verdict = confirm_(way.trial);
     if (!verdict.ok()) {
       pass_over(screened, "it cannot be confirmed: " + verdict.error().message);
       return;
     }
-    trial.confirmed = std::move(*verdict);
-    if (trial.figures().speedup_low() > kSmallestGain) {
-      offer_.promising.push_back(std::move(trial));
-      return;
-    }
+    way.trial.confirmed = std::move(*verdict);
+    if (add_ways(way.trial) > 0) return;
     char low[64];
-    std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", trial.figures().speedup_low());
-    pass_over(screened, trial.figures().ok() ? low : "it does not hold up when confirmed: " + trial.figures().text());
+    std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", way.trial.figures().speedup_low());
+    pass_over(screened, way.trial.figures().ok() ? low : "it does not hold up when confirmed: " + way.trial.figures().text());
   }
 
   /// True when there is nothing more to be done.
-  Result<bool> prove(const RunTrial& trial) {
-    KERNELIFT_ASSIGN(bool still_fits, plan(trial));  // A challenger may have been planned since.
+  Result<bool> prove(const Way& way) {
+    KERNELIFT_ASSIGN(bool still_fits, plan(way));  // A challenger may have been planned since.
     if (!still_fits) return false;
     if (report_) pass_over(tried_label_, report_->why);
-    say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(trial));
+    say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(way));
     tried_.insert(patch_.diff()), ++trials_;
-    tried_label_ = label(trial);
+    tried_label_ = label(way);
     ApplyRequest request = offer_.request;
-    request.candidate = trial.candidate;
-    request.predicted = {trial.figures().speedup(), offer_.kernel_share};
+    request.candidate = way.trial.candidate;
+    request.predicted = {way.speedup(), offer_.kernel_share};
     KERNELIFT_ASSIGN(report_, apply(request));
-    report_->candidate = trial.id;
+    report_->candidate = way.trial.id;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
       case ApplyOutcome::Disturbed: return true;
       // The next promises less, unless this one failed for what it did to other kernels.
-      case ApplyOutcome::NotFaster: return !patch_.reaches_others || trials_ == kMostTrials;
+      // … or was embedded, and its guard does not hold in the application.
+      case ApplyOutcome::NotFaster: return (!patch_.reaches_others && !patch_.embeds) || trials_ == kMostTrials;
       case ApplyOutcome::CheckFailed:
       case ApplyOutcome::BuildFailed:
       case ApplyOutcome::NotBuilt: return trials_ == kMostTrials;
@@ -159,15 +197,14 @@ class Choice {
                      first_refusal_);
     if (!passed_over_.empty())
       return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) + " candidates" +
-                          (o.promising.empty() ? "" : "; " + std::to_string(o.promising.size()) + " weaker ones were not tried") +
+                          (ways_.empty() ? "" : "; " + std::to_string(ways_.size()) + " weaker ones were not tried") +
                           "): there is nothing to apply");
     if (o.compiler_gain)
-      return refused("the gain of this run is in how the kernel is compiled, " + label(*o.compiler_gain) + " with " +
+      return refused("the gain of this run is in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + " with " +
                      o.compiler_gain->candidate.recipe.text() + ", which the application's own compiler is not told by its source");
     return answer_is_no("nothing in this run is measurably faster than the original: there is nothing to apply");
   }
 
-  void pass_over(const RunTrial& trial, const std::string& why) { pass_over(label(trial), why); }
   void pass_over(const std::string& who, const std::string& why) {
     passed_over_.push_back(who + ": " + why);
     if (++reasons_[why] <= kSameReason) say("passing over " + passed_over_.back());
@@ -183,6 +220,8 @@ class Choice {
   RunOffer& offer_;
   const Confirm& confirm_;
   SourcePatch patch_;                      ///< Of the candidate that was planned last.
+  std::vector<Way> ways_;
+  std::map<int64_t, Result<EmbeddedCode>> made_;  ///< By candidate.
   std::optional<ApplyReport> report_;
   std::set<std::string> tried_;            ///< Diffs.
   std::map<std::string, int> reasons_;

@@ -1,6 +1,9 @@
 // Plain text with the figures side by side; see apply_report.h.
 #include "reintegrate/apply_report.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace kernelift {
 namespace {
 
@@ -8,6 +11,28 @@ std::string format(const char* pattern, auto... values) {
   char text[256];
   std::snprintf(text, sizeof text, pattern, values...);
   return text;
+}
+
+/// A generated file is hundreds of lines that nobody reads on a terminal: its head is enough, the rest is in patch.diff.
+std::string abridged(const std::string& diff) {
+  constexpr size_t kLines = 16;
+  std::string out;
+  size_t shown = 0, left_out = 0;
+  bool created = false;
+  auto tell = [&] {
+    if (left_out > 0) out += "… and " + std::to_string(left_out) + " more lines of a generated file\n";
+    left_out = 0;
+  };
+  for (size_t at = 0; at < diff.size();) {
+    size_t end = std::min(diff.find('\n', at), diff.size() - 1) + 1;
+    std::string_view line = std::string_view(diff).substr(at, end - at);
+    at = end;
+    if (line.starts_with("--- ")) tell(), created = line.starts_with("--- /dev/null"), shown = 0;
+    if (created && ++shown > kLines) ++left_out;
+    else out += line;
+  }
+  tell();
+  return out;
 }
 
 }  // namespace
@@ -31,7 +56,7 @@ std::optional<double> Prediction::whole() const {
 }
 
 std::string ApplyReport::text() const {
-  std::string text = diff;
+  std::string text = abridged(diff);
   if (!diff.empty()) text += "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
   if (auto whole = predicted.whole())
@@ -59,6 +84,7 @@ Json to_json(const ApplyReport& report) {
           {"passed_over", report.passed_over},
           {"files", report.files},
           {"diff", report.diff},
+          {"embeds_ptx", report.embeds},
           {"notes", report.notes},
           {"predicted", {{"kernel_gain", known(report.predicted.kernel_gain)},
                          {"kernel_share", known(report.predicted.kernel_share)},

@@ -35,6 +35,7 @@ struct ApplyReport {
   std::vector<std::string> passed_over;      ///< Candidates that promised more or as much, each with its reason.
   std::vector<std::string> files;            ///< Patched, relative to the root.
   std::string diff;
+  bool embeds = false;                       ///< The patch carries PTX, because the application's compiler cannot make that code.
   std::vector<std::string> notes;            ///< What else the patch reaches, what it leaves out, what was put right first.
   Prediction predicted;
   std::optional<AppTiming> measured;

@@ -29,12 +29,34 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   return file;
 }
 
-Result<RunOffer> offer_of(const Run& run, const fs::path& state) {
+Result<Embedding> embedding_from_name(const std::string& name) {
+  if (name == "never") return Embedding::Never;
+  if (name == "auto") return Embedding::Auto;
+  if (name == "only") return Embedding::Only;
+  return usage_error("--embed is never, auto or only, not '" + name + "'");
+}
+
+EmbeddedGain embedded_gain(const RunTrial& trial) {
+  const Verdict& figures = trial.figures();
+  auto counter = [&](const char* name) {
+    auto found = figures.counters.find(name);
+    return found == figures.counters.end() ? 0.0 : found->second;
+  };
+  // Of one source two compilers make two programs; of a recipe only the tuner's own can make anything.
+  if (trial.candidate.recipe.is_default()) return {counter("embedded_speedup"), counter("embedded_speedup_low")};
+  return {figures.speedup(), figures.speedup_low()};
+}
+
+Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embedding) {
   RunOffer offer;
+  offer.embedding = embedding;
   KERNELIFT_ASSIGN(auto trials, run.history());
   for (auto& trial : trials) {
-    if (trial.candidate.tier == "baseline" || trial.figures().speedup_low() <= kSmallestGain) continue;
-    if (trial.applicable()) {
+    if (trial.candidate.tier == "baseline") continue;
+    bool patch = trial.applicable() && trial.figures().speedup_low() > kSmallestGain;
+    bool embed = embedding != Embedding::Never && embedded_gain(trial).low > kSmallestGain;
+    if (!patch && !embed && trial.figures().speedup_low() <= kSmallestGain) continue;
+    if (patch || embed) {
       offer.promising.push_back(std::move(trial));
     } else if (trial.confirmed && (!offer.compiler_gain || trial.figures().speedup_low() > offer.compiler_gain->figures().speedup_low())) {
       offer.compiler_gain = std::move(trial);

@@ -9,16 +9,28 @@
 
 namespace kernelift {
 
+/// Whether a patch may carry PTX.
+enum class Embedding { Never, Auto, Only };
+/// A usage Error for anything but never, auto and only.
+Result<Embedding> embedding_from_name(const std::string& name);
+
 /// What a run has to offer to its application.
 struct RunOffer {
   ApplyRequest request;              ///< All but the commands, the progress and the candidate.
   double kernel_share = 0;           ///< Of the application's run time; 0: unknown.
-  std::vector<RunTrial> promising;   ///< What a source patch may express and whose figures promise a gain; by id.
-  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled.
+  std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
+  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded.
+  Embedding embedding = Embedding::Auto;
+  MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
 };
 
 /// `run` is a run file, or a kernel's name for its latest run.
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);
-Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state);
+/// With `embedding`, what only the tuner's compiler gains is part of the offer.
+Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state, Embedding embedding = Embedding::Never);
+
+/// What a candidate promises when its PTX is embedded: against the application's own code. Zeros: nothing, or not known yet.
+struct EmbeddedGain { double speedup = 0, low = 0; };
+EmbeddedGain embedded_gain(const RunTrial& trial);
 
 }  // namespace kernelift

@@ -11,6 +11,11 @@
 #include <tuple>
 
 #include "core/base/file.h"
+#include "core/model/kernel_key.h"
+#include "reintegrate/embed/launcher.h"
+#include "reintegrate/embed/ptx_text.h"
+#include "reintegrate/embed/redirect.h"
+#include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace fs = std::filesystem;
@@ -40,12 +45,14 @@ class Planner {
 
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
+    if (!q_.embedded) KERNELIFT_TRY(check_name());
     old_lines_ = split_lines(q_.original);
     new_lines_ = split_lines(q_.candidate.source);
     if (mep_.origins.size() < old_lines_.size())
       return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) + " lines, but its kernel file has " +
                                std::to_string(old_lines_.size()) + ": it was changed by hand; extract the kernel again");
     KERNELIFT_TRY(check_unchanged());
+    if (q_.embedded) return embed();
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
@@ -64,6 +71,11 @@ class Planner {
     if (!candidate.scratch.empty())
       return refused("the candidate needs device memory of its own (" + candidate.scratch[0].bytes.text() +
                      " bytes): that needs new host code, which a patch does not write");
+    return done();
+  }
+
+  Status check_name() {
+    const Candidate& candidate = q_.candidate;
     if (!candidate.launches.empty() && candidate.launches[0].kernel != mep_.kernel_name)
       return refused("the candidate launches '" + candidate.launches[0].kernel + "' instead of '" + mep_.kernel_name +
                      "': the application's launch would have to name another kernel");
@@ -394,10 +406,78 @@ class Planner {
     return false;
   }
 
+  /// The kernel's text stays; its launches go through a generated header beside the first of them.
+  Result<SourcePatch> embed() {
+    if (mep_.language != "cuda") return refused("embedded code is PTX, for CUDA applications; this one is " + mep_.language);
+    for (auto& variable : ptx_shared_variables(q_.embedded->ptx))
+      return refused("the kernel uses the module variable '" + canonical_key(variable) +
+                     "': embedded code is another module, with another variable of that name");
+    KERNELIFT_TRY(check_overloads());
+    KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate));
+    std::string launcher = launcher_name(mep_.kernel_name), first_refusal;
+    std::vector<std::string> launched_in;
+    fs::path header;
+    for (auto& site : mep_.launches) {
+      OpenFile* file = nullptr;
+      KERNELIFT_ASSIGN(file, open(site.range.file));
+      auto edits = redirect_launch(mep_, site, file->text, launcher);
+      if (!edits.ok()) {
+        if (first_refusal.empty()) first_refusal = edits.error().message;
+        notes_.push_back("Left as it is: " + edits.error().message + ".");
+        continue;
+      }
+      for (auto& edit : *edits) add(*file, edit.begin, edit.end, edit.text);
+      if (header.empty()) header = file->path.parent_path() / (launcher + ".cuh");
+      if (std::find(launched_in.begin(), launched_in.end(), file->name) != launched_in.end()) continue;
+      launched_in.push_back(file->name);
+      uint64_t at = include_place(file->text);
+      std::string newline(file->newline());
+      add(*file, at, at, "#include \"" + header.lexically_relative(file->path.parent_path()).generic_string() + "\"  // Tuned code for '" + mep_.kernel_name + "'." + newline);
+    }
+    if (launched_in.empty())
+      return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name + "' is known, through which embedded code could be reached" : first_refusal);
+    std::error_code code;
+    if (fs::exists(header, code))
+      return refused(header.string() + " is there already: '" + mep_.kernel_name + "' runs embedded code; remove that first, as the file's head says");
+    point_to(header.filename().string());
+    notes_.insert(notes_.begin(), "The patch embeds PTX (" + header.filename().string() + "): " + q_.embedded->why);
+    for (auto& note : q_.embedded->notes) notes_.push_back(note);
+    for (auto& what : guard.unguarded) notes_.push_back("Not guarded: " + what + ".");
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, launched_in));
+    KERNELIFT_ASSIGN(SourcePatch patch, assemble());
+    patch.changes.push_back({header, header.lexically_relative(fs::weakly_canonical(q_.root, code)).string(), "", text, /*created=*/true});
+    patch.embeds = true;
+    return patch;
+  }
+
+  /// A pointer to one of several functions of a name cannot be written without their types.
+  Status check_overloads() {
+    const ScannedKernel* mine = this_kernel();
+    if (!mine || mine->is_template) return done();
+    for (auto& other : q_.scan->kernels)
+      if (!other.is_template && other.name == mine->name && other.key != mine->key)
+        return refused("there are several kernels called '" + mine->name + "': a launch through a pointer could not tell them apart");
+    return done();
+  }
+
+  /// Whoever changes the kernel must find out that something else runs in its place.
+  void point_to(const std::string& header) {
+    const ScannedKernel* mine = this_kernel();
+    if (!mine || mine->through_macro || is_outside(mine->definition.file)) return;
+    auto file = open(mine->definition.file);
+    if (!file.ok() || mine->definition.begin > (*file)->text.size()) return;
+    const std::string& text = (*file)->text;
+    size_t line = mine->definition.begin == 0 ? 0 : text.rfind('\n', mine->definition.begin - 1) + 1;
+    std::string indent = text.substr(line, mine->definition.begin - line);
+    if (indent.find_first_not_of(" \t") != indent.npos) return;
+    add(**file, line, line, indent + "// Launches run the tuned code in " + header + " where its guard holds: after a change here, make that anew." +
+                                std::string((*file)->newline()));
+  }
+
   Result<SourcePatch> assemble() {
     SourcePatch patch;
     const Recipe& recipe = q_.candidate.recipe;
-    note_reach();
+    if (!q_.embedded) note_reach();
     for (auto& [file, edits] : edits_) {
       if (edits.empty()) continue;
       std::vector<size_t> order(edits.size());
@@ -425,7 +505,7 @@ class Planner {
                          ? "the candidate is the original: there is nothing to patch"
                          : "the whole gain is in how the kernel is compiled (" + recipe.text() +
                                "), which the application's own compiler is not told by its source");
-    if (!recipe.is_default())
+    if (!recipe.is_default() && !q_.embedded)
       notes_.push_back("Left out: the compiler recipe (" + recipe.text() + ") cannot be written in the source; the application compiles the patch its own way.");
     patch.notes = notes_;
     patch.reaches_others = reaches_others_;
@@ -445,7 +525,11 @@ class Planner {
 
 std::string SourcePatch::diff() const {
   std::string text;
-  for (auto& change : changes) text += unified_diff(change.name, change.before, change.after);
+  for (auto& change : changes) {
+    std::string diff = unified_diff(change.name, change.before, change.after);
+    if (change.created) diff.replace(0, diff.find('\n'), "--- /dev/null");
+    text += diff;
+  }
   return text;
 }
 

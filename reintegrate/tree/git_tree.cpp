@@ -138,7 +138,8 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
     // The mode that git has on record, the content through git's own filters.
     KERNELIFT_ASSIGN(std::string entry, ask(top_, {"ls-files", "-s", "-z", "--", name}, index));
     KERNELIFT_ASSIGN(std::string blob, ask(top_, {"hash-object", "-w", "--path=" + name, "--", file.string()}));
-    KERNELIFT_ASSIGN(std::string updated, ask(top_, {"update-index", "--cacheinfo", entry.substr(0, 6) + "," + trimmed(blob) + "," + name}, index));
+    std::string mode = entry.empty() ? "100644" : entry.substr(0, 6);  // Empty: a file that the patch brings.
+    KERNELIFT_ASSIGN(std::string updated, ask(top_, {"update-index", "--add", "--cacheinfo", mode + "," + trimmed(blob) + "," + name}, index));
   }
   KERNELIFT_ASSIGN(std::string tree, ask(top_, {"write-tree"}, index));
   Words words = identity(top_);

@@ -75,8 +75,13 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
 Status PatchJournal::check_writable(const SourcePatch& patch) {
   for (auto& change : patch.changes) {
     struct stat info {};
-    if (stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
-    bool read_only = (info.st_mode & 0222) == 0 || access(change.path.c_str(), W_OK) != 0;
+    if (change.created) {
+      if (lstat(change.path.c_str(), &info) == 0) return refused(change.path.string() + " is there already: the patch would bring a file of that name");
+      info.st_mode = 0222;
+    } else if (stat(change.path.c_str(), &info) != 0) {
+      return cannot("read", change.path);
+    }
+    bool read_only = !change.created && ((info.st_mode & 0222) == 0 || access(change.path.c_str(), W_OK) != 0);
     if (read_only) return refused(change.path.string() + " is read-only: make it writable (chmod u+w) to have it patched");
     fs::path folder = change.path.parent_path();
     if (stat(folder.c_str(), &info) != 0) return cannot("read", folder);
@@ -92,7 +97,8 @@ Status PatchJournal::begin(const SourcePatch& patch) {
     std::string k = std::to_string(entries_.size());
     Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(), hash_text(change.after).hex()};
     struct stat info {};
-    if (stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
+    entry.created = change.created;
+    if (!entry.created && stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
     entry.seconds = info.st_mtim.tv_sec, entry.nanoseconds = info.st_mtim.tv_nsec;
     KERNELIFT_TRY(write_atomically(entry.original, change.before));
     KERNELIFT_TRY(write_atomically(entry.patched, change.after));
@@ -108,16 +114,18 @@ Status PatchJournal::save() const {
   Json document = artefact(kFormat, kVersion, 1), files = Json::array();
   for (auto& entry : entries_)
     files.push_back({{"path", entry.path.string()}, {"original", entry.original.string()}, {"patched", entry.patched.string()},
-                     {"before", entry.before}, {"after", entry.after}, {"seconds", entry.seconds}, {"nanoseconds", entry.nanoseconds}});
+                     {"before", entry.before}, {"after", entry.after}, {"seconds", entry.seconds}, {"nanoseconds", entry.nanoseconds}, {"created", entry.created}});
   document["files"] = files;
   document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}};
   return write_json(state_ / "journal.json", document);
 }
 
 Status PatchJournal::write_patched() {
+  std::error_code code;
   for (auto& entry : entries_) {
+    if (entry.created && !fs::exists(entry.path, code)) continue;
     KERNELIFT_ASSIGN(std::string now, read_text(entry.path));
-    if (hash_text(now).hex() != entry.before)
+    if (hash_text(now).hex() != (entry.created ? entry.after : entry.before))
       return refused(entry.path.string() + " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once it is as it was scanned");
   }
   for (auto& entry : entries_) {
@@ -137,6 +145,7 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
   Restoration result;
   result.needed = true;
   for (auto& entry : entries_) {
+    if (entry.created) continue;
     auto now = read_text(entry.path);
     std::string hash = now.ok() ? hash_text(*now).hex() : "";
     if (hash == entry.after && entry.after != entry.before) {
@@ -154,6 +163,15 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
   return result;
 }
 
+void PatchJournal::remove_created() const {
+  std::error_code code;
+  for (auto& entry : entries_) {
+    if (!entry.created) continue;
+    auto now = read_text(entry.path);
+    if (now.ok() && hash_text(*now).hex() == entry.after) fs::remove(entry.path, code);
+  }
+}
+
 Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit) {
   top_ = top, branch_ = branch, commit_ = commit;
   return save();
@@ -161,6 +179,7 @@ Status PatchJournal::note_commit(const std::string& top, const std::string& bran
 
 Status PatchJournal::finish(bool kept) {
   fs::path journal = state_ / "journal.json", filed = folder_ / "journal.json";
+  if (open_ && !kept) remove_created();
   if (open_ && (kept ? rename(journal.c_str(), filed.c_str()) : unlink(journal.c_str())) != 0 && errno != ENOENT)
     return cannot("remove", journal);
   open_ = false;
@@ -174,7 +193,7 @@ Status PatchJournal::load(const fs::path& file) {
     for (auto& from : document.at("files"))
       entries_.push_back({from.at("path").get<std::string>(), from.at("original").get<std::string>(),
                           from.at("patched").get<std::string>(), from.at("before"), from.at("after"),
-                          from.at("seconds"), from.at("nanoseconds")});
+                          from.at("seconds"), from.at("nanoseconds"), from.value("created", false)});
     top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"), commit_ = document.at("git").at("commit");
     return true;
   });
@@ -197,6 +216,7 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
     // The patch had been proven and committed; only the references may still have to move.
     KERNELIFT_TRY(GitTree::at(journal.top_).switch_to(journal.branch_, journal.commit_, files));
     result.needed = result.kept = true;
+    std::erase_if(journal.entries_, [](auto& entry) { return entry.created; });  // They stay.
   } else {
     KERNELIFT_ASSIGN(result, journal.restore(false));
   }
@@ -215,6 +235,7 @@ Result<Restoration> PatchJournal::undo_last() {
     if (!past.commit_.empty())
       return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": undo it with git");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
+    if (result.left.empty()) past.remove_created();
     if (result.left.empty()) fs::rename(filed, state_ / std::to_string(n) / "undone.json", code);
     return result;
   }

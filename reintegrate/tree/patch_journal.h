@@ -37,7 +37,8 @@ class PatchJournal {
   Status begin(const SourcePatch& patch);
   /// Checks that every file still is the original, then writes the patched texts. All or none.
   Status write_patched();
-  /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change.
+  /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change. Files
+  /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without them.
   Result<Restoration> write_originals(bool stamps);
   /// Noted before references move, so that an interruption after it finishes forward.
   Status note_commit(const std::string& top, const std::string& branch, const std::string& commit);
@@ -51,10 +52,12 @@ class PatchJournal {
     std::filesystem::path path, original, patched;   ///< The file; its two versions under folder().
     std::string before, after;                       ///< Hashes.
     int64_t seconds = 0, nanoseconds = 0;            ///< When the user last changed it.
+    bool created = false;                            ///< The patch brings it.
   };
   PatchJournal() = default;
   Status save() const;
   Result<Restoration> restore(bool stamps);
+  void remove_created() const;
   Status load(const std::filesystem::path& file);
   static Result<Restoration> recover(const std::filesystem::path& state);
 

@@ -1,0 +1,353 @@
+// The header is C++11, because it is compiled by whatever the application is compiled with. Placeholders are @WORDS@.
+#include "reintegrate/embed/launcher.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/hash.h"
+#include "reintegrate/embed/ptx_text.h"
+#include "reintegrate/patch/launch_edit.h"
+
+namespace kernelift {
+namespace {
+
+constexpr size_t kLiteralBytes = 8000;  ///< Of one string literal; some compilers take no more than 16 KiB.
+constexpr size_t kCommentColumns = 118;
+
+const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', written by `kernelift apply`. Not meant to be edited.
+//
+@STORY@//
+// What computes the right answer is still the kernel in the source. After a change to it this file is out of date: make it
+// anew by tuning again (`kernelift optimize`, or `record`, `extract`, `tune` and `apply`), or remove it.
+// To try without: set KERNELIFT_EMBED=0 in the environment, or compile with -DKERNELIFT_EMBED=0.
+// To remove it: delete this file and its #include, and write kernel<<<...>>>(...) again where
+// @NAME@::launch(kernel, ...)(...) stands.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#ifndef KERNELIFT_EMBED
+#define KERNELIFT_EMBED 1
+#endif
+
+namespace @NAME@ {
+namespace code {
+
+// Toolkits before CUDA 12.1 know no libraries of kernels, and the CPU device knows no PTX: there it is the original that runs.
+#if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)
+)text";
+
+const char* const kBody = R"text(
+template <std::size_t kBytes> struct Number;
+template <> struct Number<1> { typedef unsigned char Bits; typedef signed char Value; };
+template <> struct Number<2> { typedef unsigned short Bits; typedef short Value; };
+template <> struct Number<4> { typedef unsigned int Bits; typedef int Value; };
+template <> struct Number<8> { typedef unsigned long long Bits; typedef long long Value; };
+
+template <std::size_t kBytes> typename Number<kBytes>::Bits bits(const void* argument) {
+  typename Number<kBytes>::Bits value;
+  std::memcpy(&value, argument, kBytes);
+  return value;
+}
+template <std::size_t kBytes> typename Number<kBytes>::Value number(const void* argument) {
+  return static_cast<typename Number<kBytes>::Value>(bits<kBytes>(argument));
+}
+inline unsigned long long address(const void* argument) { return bits<sizeof(void*)>(argument); }
+template <class Value> bool within(Value value, Value low, Value high) { return low <= value && value <= high; }
+inline bool same(const dim3& is, unsigned x, unsigned y, unsigned z) { return is.x == x && is.y == y && is.z == z; }
+
+// The circumstances under which this code was verified; `a` points to the kernel's arguments.
+inline bool verified(const dim3& grid, const dim3& block, std::size_t shared, void* const* a) {
+  (void)grid, (void)block, (void)shared, (void)a;
+  return @CLAUSES@;
+}
+
+// The kernel's parameters, by their sizes: a kernel whose parameters have changed since is another one.
+inline bool same_parameters(const std::size_t* sizes, std::size_t count) {
+  static const std::size_t known[] = {@SIZES@};
+  if (count != @COUNT@) return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (sizes[i] != known[i]) return false;
+  return true;
+}
+
+enum State { kUnknown = 0, kReady, kUnusable };
+
+struct Module {
+  static const int kDevices = 64;
+  std::atomic<int> states[kDevices];  // Of each device, a State.
+  std::mutex mutex;
+  const void* kernel;                 // A cudaKernel_t: valid in every context.
+  bool loaded;
+  Module() : kernel(nullptr), loaded(false) {
+    for (int i = 0; i < kDevices; ++i) states[i].store(kUnknown, std::memory_order_relaxed);
+  }
+};
+inline Module& module() {
+  static Module* one = new Module;  // Never destroyed: launches may come until the very end.
+  return *one;
+}
+
+inline const void* load_library() {
+#if CUDART_VERSION >= 12080
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  if (cudaLibraryLoadData(&library, ptx(), nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess) return nullptr;
+  if (cudaLibraryGetKernel(&kernel, library, "@ENTRY@") != cudaSuccess) return nullptr;
+  return reinterpret_cast<const void*>(kernel);
+#else
+  // The driver's functions; its handles of kernels are the runtime's.
+  typedef int (*Load)(void** library, const void* code, int*, void**, unsigned, int*, void**, unsigned);
+  typedef int (*Get)(void** kernel, void* library, const char* name);
+  void *load = nullptr, *get = nullptr, *library = nullptr, *kernel = nullptr;
+  if (cudaGetDriverEntryPoint("cuLibraryLoadData", &load, cudaEnableDefault) != cudaSuccess || !load) return nullptr;
+  if (cudaGetDriverEntryPoint("cuLibraryGetKernel", &get, cudaEnableDefault) != cudaSuccess || !get) return nullptr;
+  if (reinterpret_cast<Load>(load)(&library, ptx(), nullptr, nullptr, 0, nullptr, nullptr, 0) != 0) return nullptr;
+  if (reinterpret_cast<Get>(get)(&kernel, library, "@ENTRY@") != 0) return nullptr;
+  return kernel;
+#endif
+}
+
+inline bool usable(Module& of, int device) {
+  const char* wanted = std::getenv("KERNELIFT_EMBED");
+  if (wanted && wanted[0] == '0') return false;
+  int major = 0, minor = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) return false;
+  if (cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) return false;
+  if (major != @MAJOR@ || minor != @MINOR@) return false;
+  if (!of.loaded) of.loaded = true, of.kernel = load_library();
+  // Asking for its attributes makes the driver compile it for this device now, and not in the first launch.
+  cudaFuncAttributes attributes;
+  if (!of.kernel || cudaFuncGetAttributes(&attributes, of.kernel) != cudaSuccess) return false;
+@PREPARE@  return true;
+}
+
+// Once per device, while this thread's other calls cannot disturb a capture that is open elsewhere.
+inline bool prepare(Module& of, int device) {
+  std::lock_guard<std::mutex> lock(of.mutex);
+  int known = of.states[device].load(std::memory_order_relaxed);
+  if (known != kUnknown) return known == kReady;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess) return false;
+  bool ready = usable(of, device);
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  if (!ready) (void)cudaGetLastError();
+  of.states[device].store(ready ? kReady : kUnusable, std::memory_order_release);
+  return ready;
+}
+
+// True if the tuned code was launched. False: nothing was, and no error is left behind.
+inline bool run(const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
+  if (!verified(grid, block, shared, a) || cudaPeekAtLastError() != cudaSuccess) return false;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= Module::kDevices) return (void)cudaGetLastError(), false;
+  Module& of = module();
+  int state = of.states[device].load(std::memory_order_acquire);
+  if (state == kUnusable) return false;
+  if (state == kUnknown) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess) return (void)cudaGetLastError(), false;
+    if (capture != cudaStreamCaptureStatusNone || !prepare(of, device)) return false;
+  }
+@LAUNCH@
+  (void)cudaGetLastError();
+  of.states[device].store(kUnusable, std::memory_order_release);
+  return false;
+}
+
+#else
+inline bool run(const dim3&, const dim3&, std::size_t, cudaStream_t, void**) { return false; }
+inline bool same_parameters(const std::size_t*, std::size_t) { return false; }
+#endif
+
+}  // namespace code
+
+// What launch() gives back: called with the kernel's arguments, it launches.
+template <class... P> class Launch {
+ public:
+  Launch(void (*kernel)(P...), bool tuned, dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream)
+      : kernel_(kernel), tuned_(tuned), grid_(grid), block_(block), shared_(shared), stream_(stream) {}
+  void operator()(P... arguments) const {
+    const std::size_t sizes[] = {sizeof(P)..., 0};
+    void* addresses[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(arguments)))..., nullptr};
+    if (tuned_ && code::same_parameters(sizes, sizeof...(P)) && code::run(grid_, block_, shared_, stream_, addresses)) return;
+    kernel_<<<grid_, block_, shared_, stream_>>>(static_cast<P&&>(arguments)...);
+  }
+
+ private:
+  void (*kernel_)(P...);
+  bool tuned_;
+  dim3 grid_, block_;
+  std::size_t shared_;
+  cudaStream_t stream_;
+};
+
+// launch(kernel, grid, block, shared, stream)(arguments...) in place of kernel<<<grid, block, shared, stream>>>(arguments...).
+template <class... P>
+Launch<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0) {
+  return Launch<P...>(kernel, true, grid, block, shared, stream);
+}
+
+// The same where other kernels, or other instances of the template, are launched too: only `tuned` has tuned code.
+template <class... P, class... Q>
+Launch<P...> launch_one(void (*tuned)(Q...), void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0) {
+  bool same = reinterpret_cast<void (*)()>(tuned) == reinterpret_cast<void (*)()>(kernel);
+  return Launch<P...>(kernel, same, grid, block, shared, stream);
+}
+
+// In place of cudaLaunchKernel(kernel, grid, block, arguments, shared, stream).
+template <class Kernel, class... Q>
+cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
+                          cudaStream_t stream = 0) {
+  const std::size_t sizes[] = {sizeof(Q)..., 0};
+  const void* entry = reinterpret_cast<const void*>(kernel);
+  if (reinterpret_cast<const void*>(tuned) == entry && code::same_parameters(sizes, sizeof...(Q)) &&
+      code::run(grid, block, shared, stream, arguments))
+    return cudaSuccess;
+  return cudaLaunchKernel(entry, grid, block, arguments, shared, stream);
+}
+
+}  // namespace @NAME@
+)text";
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\\') c = ' ';
+  return text;
+}
+
+/// A paragraph of a comment, wrapped.
+std::string comment(const std::string& text) {
+  std::string out, line = "//", paragraph = one_line(text);
+  for (size_t at = 0; at < paragraph.size();) {
+    size_t end = std::min(paragraph.find(' ', at), paragraph.size());
+    std::string word = paragraph.substr(at, end - at);
+    at = end + 1;
+    if (line.size() + 1 + word.size() > kCommentColumns) out += line + "\n", line = "//  ";
+    line += " " + word;
+  }
+  return out + line + "\n";
+}
+
+/// The text as a function that returns it, in literals that every compiler takes.
+std::string literal(const std::string& ptx) {
+  std::string out = "inline const char* ptx() {\n  static const char text[] =\n";
+  for (size_t at = 0; at < ptx.size();) {
+    size_t end = std::min(at + kLiteralBytes, ptx.size());
+    if (end < ptx.size())
+      if (size_t newline = ptx.rfind('\n', end - 1); newline != ptx.npos && newline >= at) end = newline + 1;
+    out += "R\"ptx(" + ptx.substr(at, end - at) + ")ptx\"\n";
+    at = end;
+  }
+  return out + "      ;\n  return text;\n}\n";
+}
+
+/// The statements that launch the candidate's geometry, worked out from the site's own.
+std::string launch_statements(const Candidate& candidate) {
+  CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
+  const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
+  const char* const spelled[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "shared"};
+  std::map<std::string, std::string> variables;
+  for (auto& [name, value] : candidate.values) variables[name] = std::to_string(value);
+  for (size_t i = 0; i < std::size(names); ++i) variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
+  auto value = [&](const Expression& wanted) {
+    std::string text = wanted.text();
+    for (size_t i = 0; i + 1 < std::size(names); ++i)
+      if (text == names[i]) return std::string(spelled[i]);
+    if (text.find_first_not_of("0123456789") == text.npos) return text + "u";
+    return "static_cast<unsigned>(" + to_cpp(wanted, variables) + ")";
+  };
+  auto dims = [&](const Expression* wanted) { return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]); };
+  std::string bytes = launch.shared.text() == "shared" ? "shared" : "static_cast<std::size_t>(" + to_cpp(launch.shared, variables) + ")";
+  return "  const dim3 tuned_grid(" + dims(launch.grid) + "), tuned_block(" + dims(launch.block) +
+         ");\n  if (cudaLaunchKernel(of.kernel, tuned_grid, tuned_block, a, " + bytes + ", stream) == cudaSuccess) return true;";
+}
+
+/// What the application has set for its own kernel must be set for this one: more than 48 KB of shared memory, and the
+/// share of the cache.
+Result<std::string> preparation(const Mep& mep, const Candidate& candidate) {
+  uint32_t shared = 0;
+  uint64_t threads = 0;
+  int carveout = -1;
+  for (auto& instance : mep.instances) {
+    CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
+    KERNELIFT_ASSIGN(Geometry geometry, launch.evaluate(instance.geometry, candidate.values));
+    shared = std::max(shared, geometry.shared_bytes);
+    threads = std::max(threads, geometry.block.count());
+    carveout = std::max(carveout, instance.settings.carveout);
+  }
+  auto set = [](const char* attribute, long long value) {
+    return "  if (cudaFuncSetAttribute(of.kernel, " + std::string(attribute) + ", " + std::to_string(value) + ") != cudaSuccess) return false;\n";
+  };
+  std::string text = "  if (attributes.maxThreadsPerBlock < " + std::to_string(threads) + ") return false;\n";
+  if (shared > 0) text += set("cudaFuncAttributeMaxDynamicSharedMemorySize", shared);
+  if (carveout >= 0) text += set("cudaFuncAttributePreferredSharedMemoryCarveout", carveout);
+  return text;
+}
+
+}  // namespace
+
+std::string launcher_name(const std::string& kernel_name) {
+  constexpr size_t kLongest = 60;
+  std::string name = "kernelift_";
+  for (char c : kernel_name) {
+    bool plain = std::isalnum(static_cast<unsigned char>(c));
+    if (plain || name.back() != '_') name += plain ? c : '_';
+  }
+  while (name.back() == '_') name.pop_back();
+  if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "_" + hash_text(kernel_name).hex().substr(0, 8);
+  return name;
+}
+
+Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
+                                  const std::vector<std::string>& launched_in) {
+  std::string arch = ptx_target(code.ptx);
+  bool known = arch.size() >= 5 && arch.starts_with("sm_") && arch.find_first_not_of("0123456789", 3) == arch.npos;
+  if (!known) return refused("the PTX is for '" + arch + "', which is no plain compute capability: the launcher could not tell which GPU it suits");
+  std::string major = arch.substr(3, arch.size() - 4), minor = arch.substr(arch.size() - 1);
+  int version = ptx_version(code.ptx);
+
+  std::string files, clauses, conditions = "compute capability " + major + "." + minor;
+  for (auto& file : launched_in) files += (files.empty() ? "" : ", ") + file;
+  for (auto& clause : guard.clauses) {
+    clauses += (clauses.empty() ? "" : " &&\n         ") + clause.code;
+    conditions += "; " + clause.text;
+  }
+  std::string story = comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler + " made of a tuned version of '" + mep.kernel_name + "' (" + code.origin +
+                              "). The launches in " + files + " go through launch() below. Why it is not C++: " + code.why);
+  story += comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." + std::to_string(version % 10) +
+                   ". In every other case, and whenever anything fails, the kernel in the source is launched as before.");
+  for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
+  story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
+
+  std::string sizes, text = std::string(kHead);
+  for (auto& parameter : mep.instances[0].parameters) sizes += std::to_string(parameter.size) + ", ";
+  replace_all(text, "@STORY@", story);
+  std::string body = kBody;
+  KERNELIFT_ASSIGN(std::string prepare, preparation(mep, candidate));
+  replace_all(body, "@CLAUSES@", clauses.empty() ? "true" : clauses);
+  replace_all(body, "@SIZES@", sizes + "0");
+  replace_all(body, "@COUNT@", std::to_string(mep.instances[0].parameters.size()));
+  replace_all(body, "@MAJOR@", major);
+  replace_all(body, "@MINOR@", minor);
+  replace_all(body, "@PREPARE@", prepare);
+  replace_all(body, "@LAUNCH@", launch_statements(candidate));
+  replace_all(body, "@ENTRY@", code.entry);
+  for (std::string* part : {&text, &body}) {
+    replace_all(*part, "@NAME@", launcher_name(mep.kernel_name));
+    replace_all(*part, "@KERNEL@", one_line(mep.kernel_name));
+  }
+  return text + literal(code.ptx) + body;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,22 @@
+// The generated header that carries embedded PTX into an application: the text of the PTX, the guard, and launch(), which
+// stands where `kernel<<<…>>>` stood. It needs nothing but CUDA's runtime, touches no build file, and in every case of doubt
+// (another GPU, another shape, an old toolkit, a capturing stream, any failure) launches the original kernel.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "reintegrate/embed/embedded_code.h"
+#include "reintegrate/embed/shape_guard.h"
+
+namespace kernelift {
+
+/// "kernelift_forces", "kernelift_ns_smooth_float_8": of the header file and of its namespace.
+std::string launcher_name(const std::string& kernel_name);
+
+/// `launched_in`: the files whose launches go through it. Refuses code for a GPU whose name is no compute capability.
+Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
+                                  const std::vector<std::string>& launched_in);
+
+}  // namespace kernelift

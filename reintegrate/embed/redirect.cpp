@@ -1,0 +1,166 @@
+// `k<<<grid, block, shared, stream>>>(a, b)` becomes `L::launch(k, grid, block, shared, stream)(a, b)`: "k<<<" and ">>>" are
+// replaced, all between and after stays. Where a site launches several kernels, or instances of one template, the tuned one
+// is named beside what is launched, and the launcher compares.
+#include "reintegrate/embed/redirect.h"
+
+#include <cctype>
+#include <cstring>
+#include <optional>
+
+namespace kernelift {
+namespace {
+
+bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+/// Past the comment, string or character that begins at `at`; `at` itself if none does.
+size_t past_quoted(std::string_view text, size_t at) {
+  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
+  if (text.substr(at, 2) == "/*") {
+    size_t end = text.find("*/", at + 2);
+    return end == text.npos ? text.size() : end + 2;
+  }
+  bool separator = text[at] == '\'' && at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));  // 1'000
+  if ((text[at] != '"' && text[at] != '\'') || separator) return at;
+  for (size_t end = at + 1; end < text.size(); ++end) {
+    if (text[end] == '\\') ++end;
+    else if (text[end] == text[at] || text[end] == '\n') return end + 1;
+  }
+  return text.size();
+}
+
+/// Where the `>>>` is that closes the configuration that begins at `at`, and is followed by the arguments.
+std::optional<size_t> closing_chevrons(std::string_view text, size_t at) {
+  int depth = 0;
+  while (at < text.size()) {
+    if (size_t past = past_quoted(text, at); past != at) {
+      at = past;
+      continue;
+    }
+    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
+    if (depth == 0 && text.substr(at, 3) == ">>>" && trimmed(text.substr(at + 3)).starts_with("(")) return at;
+    ++at;
+  }
+  return std::nullopt;
+}
+
+bool is_template_instance(const Mep& mep) { return mep.kernel_name.find('<') != std::string::npos; }
+
+bool is_plain_name(std::string_view text) {
+  for (char c : text)
+    if (!word_character(c) && c != ':') return false;
+  return !text.empty();
+}
+
+class Redirection {
+ public:
+  Redirection(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher)
+      : mep_(mep), site_(site), source_(source), launcher_(launcher),
+        place_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
+
+  Result<std::vector<ByteEdit>> run() {
+    if (site_.through_macro) return refused(place_ + " is written by a macro: it cannot be sent through a launcher");
+    if (site_.range.begin >= site_.range.end || site_.range.end > source_.size()) return moved();
+    std::string_view call = std::string_view(source_).substr(site_.range.begin, site_.range.end - site_.range.begin);
+    std::string_view name = call.starts_with("::") ? call.substr(2) : call;
+    size_t length = 0;
+    while (length < name.size() && word_character(name[length])) ++length;
+    std::string function(name.substr(0, length));
+    if (function.starts_with("cudaLaunch") || function.starts_with("hipLaunch")) return packed(function, call);
+    return chevrons(call);
+  }
+
+ private:
+  Error moved() const {
+    return refused(place_ + " is not where the scan saw it: the file has changed since; run `kernelift scan`, `record` and `extract` again");
+  }
+  void replace(size_t begin, size_t end, std::string text) {
+    edits_.push_back({site_.range.file, site_.range.begin + begin, site_.range.begin + end, std::move(text), place_});
+  }
+
+  Result<std::vector<ByteEdit>> packed(const std::string& function, std::string_view call) {
+    if (function != "cudaLaunchKernel") return refused(place_ + " is a call of " + function + ", which the launcher of embedded code does not replace");
+    size_t open = call.find('(');
+    if (open == call.npos) return moved();
+    replace(0, open + 1, launcher_ + "::launch_packed(" + mep_.kernel_name + ", ");
+    return std::move(edits_);
+  }
+
+  Result<std::vector<ByteEdit>> chevrons(std::string_view call) {
+    size_t open = call.find("<<<");
+    if (site_.grid_range.begin > site_.range.begin && site_.grid_range.begin < site_.range.end)
+      open = call.rfind("<<<", site_.grid_range.begin - site_.range.begin);
+    if (open == call.npos) return moved();
+    auto close = closing_chevrons(call, open + 3);
+    std::string_view callee = trimmed(call.substr(0, open));
+    if (!close || callee.empty()) return moved();
+    if (site_.argument_text.size() < mep_.parameters.size())
+      return refused(place_ + " leaves arguments to their defaults, which a launch through a pointer has not");
+    bool alone = site_.kernels.size() <= 1;
+    std::string head = launcher_;
+    if (!is_template_instance(mep_)) {
+      head += alone && is_plain_name(callee) ? "::launch(" + std::string(callee) : "::launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+    } else if (callee.back() == '>') {
+      head += "::launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+    } else if (alone) {
+      head += "::launch(" + mep_.kernel_name;
+    } else {
+      return refused(place_ + " leaves it to the compiler which instance of the template it launches: embedded code could not tell them apart");
+    }
+    replace(0, open + 3, head + ", ");
+    replace(*close, *close + 3, ")");
+    return std::move(edits_);
+  }
+
+  const Mep& mep_;
+  const LaunchSite& site_;
+  const std::string& source_;
+  const std::string& launcher_;
+  std::string place_;
+  std::vector<ByteEdit> edits_;
+};
+
+}  // namespace
+
+Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher) {
+  return Redirection(mep, site, source, launcher).run();
+}
+
+uint64_t include_place(const std::string& source) {
+  std::string_view text = source;
+  int braces = 0, conditions = 0, fewest = 1 << 20;
+  size_t place = text.npos, after_pragma = 0;
+  for (size_t at = 0; at < text.size();) {
+    size_t line = at;  // At the beginning of a line.
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+    if (at < text.size() && text[at] == '#') {
+      size_t end = at;
+      do end = std::min(text.find('\n', end), text.size() - 1) + 1;
+      while (end < text.size() && end >= 2 && (text[end - 2] == '\\' || (end >= 3 && text[end - 2] == '\r' && text[end - 3] == '\\')));
+      std::string_view directive = trimmed(text.substr(at + 1, end - at - 1));
+      if (directive.starts_with("if")) ++conditions;
+      else if (directive.starts_with("endif")) --conditions;
+      else if (directive.starts_with("include") && braces == 0 && conditions < fewest) place = line, fewest = conditions;
+      else if (directive.starts_with("pragma") && directive.ends_with("once")) after_pragma = end;
+      at = end;
+      continue;
+    }
+    for (; at < text.size() && text[at] != '\n';) {
+      if (size_t past = past_quoted(text, at); past != at) {
+        at = past;
+        continue;
+      }
+      braces += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+      ++at;
+    }
+    if (at < text.size()) ++at;
+  }
+  return place == text.npos ? after_pragma : place;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,206 @@
+// Worked example: instances with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to 4096, divisible by
+// 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the widest vector load).
+#include "reintegrate/embed/shape_guard.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kWidestAccess = 32;      ///< Bytes of one load or store of a thread.
+constexpr uint64_t kLargestDivisor = 64;
+
+uint64_t bits_of(const MepInstance& instance, size_t parameter) {
+  uint64_t bits = 0;
+  const Parameter& slot = instance.parameters[parameter];
+  if (slot.offset + size_t{slot.size} <= instance.arguments.size())
+    std::memcpy(&bits, instance.arguments.data() + slot.offset, std::min<size_t>(slot.size, sizeof bits));
+  return bits;
+}
+
+int64_t signed_value(uint64_t bits, uint32_t size) {
+  int shift = 64 - 8 * static_cast<int>(size);
+  return static_cast<int64_t>(bits << shift) >> shift;
+}
+
+uint64_t power_of_two_in(uint64_t value, uint64_t most) { return value == 0 ? most : std::min(most, value & (~value + 1)); }
+
+std::string hex(uint64_t bits) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llxull", static_cast<unsigned long long>(bits));
+  return text;
+}
+
+std::string dims(const Dim3& dim) {
+  return std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z);
+}
+
+template <class Value>
+std::vector<Value> distinct(const std::vector<MepInstance>& instances, const auto& of) {
+  std::set<Value> values;
+  for (auto& instance : instances) values.insert(of(instance));
+  return {values.begin(), values.end()};
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (auto& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+/// "(a || b)", or a alone.
+GuardClause any_of(const std::vector<GuardClause>& parts, const std::string& what) {
+  std::vector<std::string> codes, texts;
+  for (auto& part : parts) codes.push_back(part.code), texts.push_back(part.text);
+  return {parts.size() == 1 ? codes[0] : "(" + joined(codes, " || ") + ")", what + joined(texts, " or ")};
+}
+
+class GuardWriter {
+ public:
+  GuardWriter(const Mep& mep, ShapeGuard& guard) : mep_(mep), guard_(guard) {}
+
+  void launch(bool grids) {
+    std::vector<GuardClause> blocks, shared;
+    for (auto& dim : distinct<Dim3>(mep_.instances, [](auto& i) { return i.geometry.block; }))
+      blocks.push_back({"same(block, " + dims(dim) + ")", dim.text()});
+    for (uint32_t bytes : distinct<uint32_t>(mep_.instances, [](auto& i) { return i.geometry.shared_bytes; }))
+      shared.push_back({"shared == " + std::to_string(bytes), std::to_string(bytes)});
+    guard_.clauses.push_back(any_of(blocks, "block "));
+    GuardClause bytes = any_of(shared, "dynamic shared memory ");
+    guard_.clauses.push_back({bytes.code, bytes.text + " bytes"});
+    if (!grids) return;
+    std::vector<GuardClause> parts;
+    for (auto& dim : distinct<Dim3>(mep_.instances, [](auto& i) { return i.geometry.grid; }))
+      parts.push_back({"same(grid, " + dims(dim) + ")", dim.text()});
+    guard_.clauses.push_back(any_of(parts, "grid "));
+  }
+
+  void arguments() {
+    for (size_t i = 0; i < mep_.parameters.size(); ++i) {
+      const ScannedParameter& parameter = mep_.parameters[i];
+      uint32_t size = mep_.instances[0].parameters[i].size;
+      if (!parameter.pointee.empty()) pointer(i);
+      else if (parameter.scalar.empty() || size > 8 || (size & (size - 1)) != 0) guard_.unguarded.push_back("the members of '" + parameter.name + "'");
+      else if (is_float(parameter.scalar)) real(i, size);
+      else integer(i, size);
+    }
+    distinctness();
+  }
+
+ private:
+  static bool is_float(const std::string& type) {
+    return type.find("float") != type.npos || type.find("double") != type.npos || type.find("half") != type.npos || type == "_Float16";
+  }
+  static bool is_unsigned(const std::string& type) { return type.find("unsigned") != type.npos || type == "bool"; }
+  std::string argument(size_t i) const { return "a[" + std::to_string(i) + "]"; }
+  const std::string& name(size_t i) const { return mep_.parameters[i].name; }
+  std::vector<uint64_t> values(size_t i) const {
+    return distinct<uint64_t>(mep_.instances, [i](auto& instance) { return bits_of(instance, i); });
+  }
+  void add(std::string code, std::string text) { guard_.clauses.push_back({std::move(code), std::move(text)}); }
+
+  void pointer(size_t i) {
+    std::vector<uint64_t> seen = values(i);
+    bool null = seen[0] == 0;
+    if (null && seen.size() == 1) return add("address(" + argument(i) + ") == 0", name(i) + " null");
+    uint64_t alignment = kWidestAccess;
+    for (uint64_t value : seen) alignment = power_of_two_in(value, alignment);
+    if (!null) add("address(" + argument(i) + ") != 0", name(i) + " not null");
+    if (alignment > 1)
+      add("address(" + argument(i) + ") % " + std::to_string(alignment) + " == 0", name(i) + " aligned to " + std::to_string(alignment) + " bytes");
+    pointers_.push_back(i);
+  }
+
+  void real(size_t i, uint32_t size) {
+    std::vector<uint64_t> seen = values(i);
+    if (seen.size() > 1) return;  // It varies, so nothing was built on one value.
+    double shown = 0;
+    if (size == 8) std::memcpy(&shown, &seen[0], 8);
+    float single = 0;
+    if (size == 4) std::memcpy(&single, &seen[0], 4), shown = single;
+    char text[40];
+    std::snprintf(text, sizeof text, size == 2 ? "(as recorded)" : "%.9g", shown);
+    add("bits<" + std::to_string(size) + ">(" + argument(i) + ") == " + hex(seen[0]), name(i) + " == " + text);
+  }
+
+  void integer(size_t i, uint32_t size) {
+    std::vector<uint64_t> seen = values(i);
+    bool positive = is_unsigned(mep_.parameters[i].scalar);
+    if (seen.size() == 1) {
+      std::string value = positive ? std::to_string(seen[0]) : std::to_string(signed_value(seen[0], size));
+      return add("bits<" + std::to_string(size) + ">(" + argument(i) + ") == " + hex(seen[0]), name(i) + " == " + value);
+    }
+    uint64_t divisor = kLargestDivisor;
+    for (uint64_t value : seen) divisor = power_of_two_in(value, divisor);
+    if (divisor > 1)
+      add("bits<" + std::to_string(size) + ">(" + argument(i) + ") % " + std::to_string(divisor) + " == 0", name(i) + " divisible by " + std::to_string(divisor));
+    if (positive) {
+      add("within(bits<" + std::to_string(size) + ">(" + argument(i) + "), " + hex(seen.front()) + ", " + hex(seen.back()) + ")",
+          name(i) + " from " + std::to_string(seen.front()) + " to " + std::to_string(seen.back()));
+      return;
+    }
+    std::vector<int64_t> ordered;
+    for (uint64_t value : seen) ordered.push_back(signed_value(value, size));
+    auto [low, high] = std::minmax_element(ordered.begin(), ordered.end());
+    add("within(number<" + std::to_string(size) + ">(" + argument(i) + "), " + std::to_string(*low) + "ll, " + std::to_string(*high) + "ll)",
+        name(i) + " from " + std::to_string(*low) + " to " + std::to_string(*high));
+  }
+
+  void distinctness() {
+    for (size_t a = 0; a < pointers_.size(); ++a)
+      for (size_t b = a + 1; b < pointers_.size(); ++b) {
+        size_t i = pointers_[a], j = pointers_[b];
+        bool ever_equal = false, ever_distinct = false;
+        for (auto& instance : mep_.instances) (bits_of(instance, i) == bits_of(instance, j) ? ever_equal : ever_distinct) = true;
+        if (ever_equal && ever_distinct) continue;
+        const char* relation = ever_equal ? " == " : " != ";
+        add("address(" + argument(i) + ")" + relation + "address(" + argument(j) + ")", name(i) + relation + name(j));
+      }
+  }
+
+  const Mep& mep_;
+  ShapeGuard& guard_;
+  std::vector<size_t> pointers_;
+};
+
+}  // namespace
+
+bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {
+  if (candidate.source != original || !candidate.recipe.fast_math.empty()) return false;
+  for (auto& knob : mep.knobs)
+    if (auto value = candidate.values.find(knob.name); value != candidate.values.end() && value->second != knob.value) return false;
+  for (auto& launch : candidate.launches) {
+    CandidateLaunch recorded = CandidateLaunch::as_recorded(launch.kernel);
+    for (int axis = 0; axis < 3; ++axis)
+      if (!(launch.grid[axis] == recorded.grid[axis]) || !(launch.block[axis] == recorded.block[axis])) return false;
+    if (!(launch.shared == recorded.shared)) return false;
+  }
+  return true;
+}
+
+Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate) {
+  if (mep.instances.empty())
+    return refused("the MEP of '" + mep.kernel_name + "' holds no recorded launch, so it is not known for which launches the code is right");
+  for (auto& instance : mep.instances) {
+    if (instance.geometry.cooperative)
+      return refused("'" + mep.kernel_name + "' is launched cooperatively, which the launcher of embedded code does not do");
+    const Dim3& cluster = instance.settings.cluster;
+    if (cluster.x > 1 || cluster.y > 1 || cluster.z > 1)
+      return refused("'" + mep.kernel_name + "' is launched in clusters, which the launcher of embedded code does not do");
+    if (instance.settings.programmatic)
+      return refused("'" + mep.kernel_name + "' is launched with programmatic stream serialisation, which the launcher of embedded code does not do");
+    if (instance.parameters.size() != mep.parameters.size())
+      return refused("the recorded launches of '" + mep.kernel_name + "' have " + std::to_string(instance.parameters.size()) +
+                     " parameters and its source has " + std::to_string(mep.parameters.size()));
+  }
+  ShapeGuard guard;
+  GuardWriter writer(mep, guard);
+  bool recompiled = is_only_recompiled(mep, original, candidate);
+  writer.launch(/*grids=*/!recompiled);
+  if (!recompiled) writer.arguments();
+  return guard;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,31 @@
+// Under which circumstances embedded code may run in the original's place: those in which it was verified. The recorded
+// instances are all there is to go by, so the guard says what they have in common. Code whose source is the original's
+// own, compiled otherwise, computes the same whatever it is given: it is bound to the block alone. A source that was
+// changed may rely on anything that the instances never contradicted, and is bound to their grids, to scalars' values or
+// range and divisibility, and to pointers' alignment and distinctness.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+struct GuardClause {
+  std::string code;   ///< A C++ condition over grid, block, shared and a (the array of argument addresses).
+  std::string text;   ///< For a person: "n == 2048".
+};
+
+struct ShapeGuard {
+  std::vector<GuardClause> clauses;
+  std::vector<std::string> unguarded;  ///< What could not be put into a clause: "the members of 'p'".
+};
+
+/// Refuses a kernel whose instances cannot be told apart by what a launch site knows.
+Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate);
+
+/// The candidate computes what the original does by construction: it is the same source, compiled otherwise.
+bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);
+
+}  // namespace kernelift
