@@ -123,6 +123,11 @@ class Walker : public RecursiveASTVisitor<Walker> {
     }
     return true;
   }
+  /// `#pragma unroll N` and its kin: the visitor walks a statement's attributes, but not by itself.
+  bool VisitAttributedStmt(AttributedStmt* statement) {
+    for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
+    return true;
+  }
   bool VisitExpr(Expr* e) { return use_type(e->getType()), true; }
   bool VisitTypedefType(TypedefType* t) { return use(t->getDecl()), true; }
   bool VisitTagType(TagType* t) { return use(t->getDecl()), true; }

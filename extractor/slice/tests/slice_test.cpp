@@ -76,6 +76,33 @@ __global__ void k(int* x) { x[0] = first() + AREA; }
   EXPECT_FALSE(has(slice, "NEVER"));
 }
 
+TEST(Slice, TakesWhatOnlyAnUnrollPragmaNames) {
+  TestApp app;
+  app.unit("a.cu", R"(
+constexpr int kTwice = 2;
+constexpr int kSteps = 2 * kTwice;
+constexpr int kNever = 3;
+#define WIDTH 8
+template <class T>
+struct Plan { static constexpr int steps = 4; };
+template <class T>
+__global__ void k(T* x) {
+#pragma unroll kSteps
+  for (int i = 0; i < 64; ++i) x[i] += 1;
+#pragma unroll(WIDTH)
+  for (int i = 0; i < 64; ++i) x[i] *= 3;
+#pragma unroll Plan<T>::steps
+  for (int i = 0; i < 64; ++i) x[i] -= 2;
+}
+template __global__ void k<float>(float*);
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_TRUE(has(slice, "kSteps = 2 * kTwice") && has(slice, "kTwice = 2") && has(slice, "#define WIDTH 8"));
+  EXPECT_TRUE(has(slice, "struct Plan"));
+  EXPECT_FALSE(has(slice, "kNever"));
+}
+
 TEST(Slice, KeepsNestedInlineAndAnonymousNamespaces) {
   TestApp app;
   app.unit("a.cu", R"(
