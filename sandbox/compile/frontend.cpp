@@ -36,6 +36,9 @@ const char* const kNvccDefines[] = {"-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER
                                     "-D__CUDACC_VER_BUILD__=88", "-D__CUDACC_EXTENDED_LAMBDA__",
                                     "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_API_VER_MAJOR__=13"};
 
+/// What clang makes an error and nvcc a warning at most.
+const char* const kNvccTolerates[] = {"-Wno-register"};
+
 std::string toolkit_prelude() { return (lean_headers() / "kernelift" / "toolkit_prelude.h").string(); }
 
 /// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
@@ -161,6 +164,7 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
                                      "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string(),
                                      // Without a toolkit clang falls back to PTX 4.2, which knows no GPU of this decade.
                                      "--cuda-feature=+ptx88"};
+  arguments.insert(arguments.end(), std::begin(kNvccTolerates), std::end(kNvccTolerates));
   arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
   if (options.headers == HeaderSet::Lean) {
     arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));

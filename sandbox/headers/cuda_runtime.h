@@ -32,6 +32,7 @@
 #include "kernelift/device/sync.h"
 #include "kernelift/device/warp.h"
 #include "kernelift/device/atomics.h"
+#include "kernelift/device/nv_atomics.h"
 #include "kernelift/device/cache.h"
 #include "kernelift/device/bits.h"
 #include "kernelift/device/words.h"

@@ -39,6 +39,45 @@ __global__ void all(int* a, int* b, int n) {
   for (int i = 0; i < 256; ++i) ASSERT_EQ(b[i], 255 - i);
 }
 
+TEST(Headers, NvccsAtomicBuiltins) {
+  TestImage image = build_with_headers(R"(
+__global__ void k(int* counts, unsigned* bits, long long* extremes, float* sum, int* lock, int* guarded) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  __nv_atomic_fetch_add(&counts[0], 1, __NV_ATOMIC_RELAXED);
+  __nv_atomic_fetch_sub(&counts[1], 2, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  __nv_atomic_or(&bits[0], 1u << (i & 31), __NV_ATOMIC_RELAXED);
+  __nv_atomic_fetch_xor(&bits[1], 1u << (i & 31), __NV_ATOMIC_ACQ_REL);
+  __nv_atomic_and(&bits[2], ~(1u << (i & 7)), __NV_ATOMIC_RELAXED);
+  __nv_atomic_fetch_max(&extremes[0], i * 1000000000ll, __NV_ATOMIC_RELAXED);
+  __nv_atomic_fetch_min(&extremes[1], -i * 1000000000ll, __NV_ATOMIC_RELAXED);
+  __nv_atomic_add(sum, 0.5f, __NV_ATOMIC_RELAXED);
+  // The compare-and-swap loop that every hand-made atomic is, and a lock between two fences.
+  int seen = __nv_atomic_load_n(&counts[2], __NV_ATOMIC_RELAXED);
+  while (!__nv_atomic_compare_exchange_n(&counts[2], &seen, seen + i, true, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED)) {
+  }
+  if (threadIdx.x == 0) {
+    while (__nv_atomic_exchange_n(lock, 1, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE)) {
+    }
+    *guarded = *guarded + 1;
+    __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_store_n(lock, 0, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  }
+})");
+  constexpr int kThreads = 16 * 64;
+  std::vector<int> counts{5, 0, 0};
+  std::vector<unsigned> bits{0, 0, ~0u};
+  std::vector<long long> extremes{-1, 1};
+  float sum = 0;
+  int lock = 0, guarded = 0;
+  const LaunchOutcome outcome = image.run("1k", grid(16, 64), counts.data(), bits.data(), extremes.data(), &sum, &lock, &guarded);
+  ASSERT_TRUE(outcome.ok()) << outcome.detail;
+  EXPECT_EQ(counts, (std::vector<int>{5 + kThreads, -2 * kThreads, kThreads * (kThreads - 1) / 2}));
+  EXPECT_EQ(bits, (std::vector<unsigned>{~0u, 0, ~0xffu}));
+  EXPECT_EQ(extremes, (std::vector<long long>{(kThreads - 1) * 1000000000ll, -(kThreads - 1) * 1000000000ll}));
+  EXPECT_EQ(sum, kThreads * 0.5f);
+  EXPECT_EQ(guarded, 16);
+}
+
 TEST(Headers, AtomicsVectorsMathAndHalf) {
   TestImage image = build_with_headers(R"(
 #include <cuda_fp16.h>
