@@ -1,4 +1,5 @@
 // Replay of originals: right, wrong, slow to reproduce, damaged.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -49,6 +50,14 @@ TEST(Replay, SaysHowFarItIsFromTheApplicationsDuration) {
   auto deviation = in_vivo_deviation(report->warm->instances[0]);
   ASSERT_TRUE(deviation);
   EXPECT_LT(*deviation, -0.9);
+  // A share of a launch that is over in a moment says little: there it is microseconds that count.
+  ReplayReport brief = *report;
+  InstanceReport& instance = brief.warm->instances[0];
+  instance.recorded_seconds = 3e-6, instance.seconds = 4.4e-6;
+  EXPECT_THAT(brief.text(), ::testing::HasSubstr("in the application 3.000 us: reproduced"));
+  EXPECT_EQ(brief.json()["warm"]["instances"][0]["reproduced"], true);
+  instance.seconds = 4.6e-6;
+  EXPECT_THAT(brief.text(), ::testing::HasSubstr("NOT reproduced within 1.5 us"));
 }
 
 TEST(Replay, ReplaysKernelsThatChangeTheirInputInPlaceAndVariables) {
