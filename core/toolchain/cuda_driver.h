@@ -34,7 +34,8 @@
   X(cuMemRetainAllocationHandle) X(cuMemGetAllocationPropertiesFromHandle) X(cuThreadExchangeStreamCaptureMode)     \
   X(cuStreamGetCaptureInfo) X(cuCtxGetId) X(cuCtxResetPersistingL2Cache)                                         \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams)          \
-  X(cuGraphGetEdges) X(cuGetProcAddress) X(cuCtxSetCacheConfig)
+  X(cuGraphGetEdges) X(cuGraphKernelNodeGetAttribute) X(cuGraphNodeGetEnabled) X(cuGraphNodeSetEnabled)             \
+  X(cuGraphLaunch) X(cuGetProcAddress) X(cuCtxSetCacheConfig)
 
 namespace kernelift {
 

@@ -17,20 +17,18 @@
 namespace kernelift {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
-constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
+constexpr auto kPatience = std::chrono::seconds(2);  ///< How long a process's end may be held up for a last kernel.
 constexpr auto kManifestEvery = std::chrono::seconds(2);
 constexpr auto kManifestAfterImages = std::chrono::milliseconds(500);
 constexpr size_t kMostAwaited = 1 << 18;
-constexpr int kMostAbandonedInARow = 3;
 constexpr size_t kMostThreads = 12;
 constexpr uint64_t kEnoughOthers = 4096;
 
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
-constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475;
+constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
 /// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kMemory, kCaptureBegin, kCaptureEnd, kLoad };
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
 constexpr size_t kMostCalls = 2048;
 std::array<uint8_t, kMostCalls> parts{};
 
@@ -38,6 +36,7 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
   if (is_launch(cbid)) return kLaunch;
   if (is_graph_launch(cbid)) return kGraphLaunch;
+  if (is_graph_call(cbid)) return kGraph;
   if (begins("cuStreamBegin")) return kCaptureBegin;  // …Capture, …CaptureToGraph, …RecaptureToGraph
   if (begins("cuStreamEndCapture")) return kCaptureEnd;
   if (is_memory_call(cbid)) return kMemory;
@@ -84,7 +83,10 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       pattern_(config_),
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, crew_),
-      archive_(config_.folder) {
+      graphs_(driver, pattern_, kernels_, allocations_, modules_),
+      archive_(config_.folder),
+      taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
+      graph_recorder_(driver, graphs_, kernels_, taking_, archive_, turn_) {
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
@@ -181,9 +183,11 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
-      else if (parts[cbid] == kGraphLaunch) graph_enter();
-      else if (parts[cbid] == kMemory)
+      else if (parts[cbid] == kGraphLaunch) {
+        if (graph_enter(cbid, call)) *call.correlationData = kInParts;
+      } else if (parts[cbid] == kMemory)
         note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
+      else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
       return;
     }
     if (*call.correlationData == kCapturing) {
@@ -191,10 +195,18 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       if (ending_) late_launch(call.context);
       return;
     }
+    if (*call.correlationData == kInParts) {
+      ClosedGate closed(gate_);
+      graph_recorder_.launched();
+      return;
+    }
     if (*call.correlationData != kInside) return;
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
       case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
+      case kGraph:
+        graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
+        break;
       // All these begin with the stream.
       case kCaptureBegin:
         if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
@@ -226,7 +238,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   if (!found) return;
   CudaKernel& kernel = *found;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
-  if (!kernel.wanted || capturing || images_off_) return;
+  if (!kernel.wanted || capturing || taking_.off()) return;
   if (!kernel.refusal.empty()) {
     if (kernel.refusal_said.exchange(true)) return;
     std::lock_guard lock(turn_);
@@ -255,7 +267,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     awaited_[call.correlationId] = {&kernel, traits, "", chosen, -1};
   }
   if (!chosen) return;
-  if (take_before(cbid, call, kernel, launch, std::move(*arguments), traits, index)) *call.correlationData = kCapturing;
+  if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
   else settle(call.correlationId, nullptr, "");
 }
 
@@ -269,7 +281,7 @@ void CudaRecorder::time_kernels() {
 }
 
 /// What kernels a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
-void CudaRecorder::graph_enter() {
+void CudaRecorder::look_into_graphs() {
   if (graphs_known_ || pattern_.wants_nothing()) return;
   OwnCall ours;
   time_kernels();
@@ -282,58 +294,40 @@ void CudaRecorder::graph_enter() {
   stop_activity(cupti_);
 }
 
+bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  look_into_graphs();
+  if (pattern_.wants_nothing() || stillness_.capturing()) return false;
+  auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
+  auto graph = graph_recorder_.wanted(launch.hGraph);
+  if (!graph) return false;
+  Spent timer(turn_, own_seconds_);
+  {
+    OwnCall ours;
+    time_kernels();
+    std::lock_guard lock(turn_);
+    wanted_seen_ = true;
+  }
+  bool per_thread = cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+  CUstream stream = !launch.hStream && per_thread ? CU_STREAM_PER_THREAD : launch.hStream;
+  return graph_recorder_.launch(launch.hGraph, std::move(graph), stream, call.context, call.correlationId);
+}
+
 bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel,
-                               const CudaLaunch& launch, std::vector<std::byte> arguments, const LaunchTraits& traits,
-                               uint64_t index) {
+                               const CudaLaunch& launch, std::vector<std::byte> arguments, uint64_t index) {
   OwnCall ours;
   Spent timer(turn_, own_seconds_);
   NoFileSizeSignal guard;
-  std::string what = "launch " + std::to_string(index) + " of " + kernel.key;
-  auto deadline = std::chrono::steady_clock::now() + kPatience;
-  if (!gate_.close(deadline)) {
-    abandoned(what, "other threads' calls to the driver did not end within 2 s");
-    return false;
-  }
-  // However this ends: a thread that took no image is inside the gate again, and others go on.
-  struct BackInside {
-    Gate* gate;
-    ~BackInside() {
-      if (gate) gate->open(), gate->enter();
-    }
-  } back{&gate_};
-  if (stillness_.capturing()) return false;
-  if (!stillness_.wait(call.context, deadline)) {
-    abandoned(what, "the device was not idle within 2 s (a stream may be waiting for the application)");
-    return false;
-  }
-  Snapshots::Request request{call.context, kernel, {}, what, config_.instance_bytes};
-  CapturedInstance& instance = request.instance;
-  {
-    std::lock_guard lock(turn_);
-    if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.identity);
-  }
-  instance.id = instance_id(kernel.mark, index);
-  instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
-  instance.launch_index = index, instance.geometry = launch.geometry;
-  instance.arguments = std::move(arguments), instance.parameters = kernel.layout;
-  instance.settings = decode_settings(cbid, launch);
-  Result<Snapshots::Taken> taken = environment_error("out of memory");
+  if (!taking_.be_alone(Taking::name(kernel, index), call.context)) return false;
+  std::optional<CapturedInstance> instance;
   try {
-    taken = snapshots_.before(std::move(request), archive_, turn_);
+    instance = taking_.before({kernel, index, launch.geometry, std::move(arguments), decode_settings(cbid, launch)},
+                              call.context);
   } catch (const std::exception&) {}
-  if (!taken.ok()) {
-    bool trouble = taken.error().exit != Exit::Refused;
-    std::lock_guard lock(turn_);
-    if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
-    images_off_ = images_off_ || (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow);
+  if (!instance) {
+    taking_.be_one_of_many();
     return false;
   }
-  if (!taken->notes.empty()) {
-    std::lock_guard lock(turn_);
-    for (auto& note : taken->notes) archive_.omit(kernel.key, note);
-  }
-  pending_ = Pending{std::move(taken->instance), call.correlationId, call.context};
-  back.gate = nullptr;
+  pending_ = Pending{std::move(*instance), call.correlationId, call.context};
   return true;
 }
 
@@ -352,7 +346,6 @@ void CudaRecorder::take_after(bool launched) {
   Spent timer(turn_, own_seconds_);
   NoFileSizeSignal guard;
   CapturedInstance& instance = pending_->instance;
-  std::string what = "launch " + std::to_string(instance.launch_index) + " of " + instance.kernel;
   uint32_t correlation = pending_->correlation;
   CudaKernel* kernel = nullptr;
   LaunchTraits traits;
@@ -362,40 +355,12 @@ void CudaRecorder::take_after(bool launched) {
     if (auto awaited = awaited_.find(correlation); awaited != awaited_.end())
       kernel = awaited->second.kernel, traits = awaited->second.traits, known_us = kernel->longest_us;
   }
-  if (!launched || !kernel) return settle(correlation, nullptr, "");
-  auto patience =
-      std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
-  if (!stillness_.wait(pending_->context, std::chrono::steady_clock::now() + patience)) {
-    abandoned(what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
+  if (!launched || !kernel || !taking_.after(instance, pending_->context, known_us))
     return settle(correlation, nullptr, "");
-  }
-  Status status = environment_error("out of memory");
-  try {
-    status = snapshots_.after(pending_->context, instance);
-    if (status.ok()) status = archive_.writer().finish_instance(instance);
-  } catch (const std::exception&) {}
-  if (!status.ok()) {
-    {
-      std::lock_guard lock(turn_);
-      archive_.stop("everything from " + what, status.error().message);
-      images_off_ = true;
-    }
-    return settle(correlation, nullptr, "");
-  }
-  abandoned_in_a_row_ = 0;
   settle(correlation, &traits, instance.id);
   std::lock_guard lock(turn_);
   // The instance is safe already; its share of the time can wait where hundreds of kernels come one after another.
   if (std::chrono::steady_clock::now() - written_ >= kManifestAfterImages) write_manifest(false);
-}
-
-void CudaRecorder::abandoned(const std::string& what, const std::string& why) {
-  std::lock_guard lock(turn_);
-  archive_.omit(what, why);
-  if (++abandoned_in_a_row_ < kMostAbandonedInARow) return;
-  archive_.omit("everything from " + what,
-                "so it was " + std::to_string(abandoned_in_a_row_) + " times in a row; no more images are taken");
-  images_off_ = true;
 }
 
 void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as) {
@@ -436,8 +401,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
       return;
     }
     wanted_seen_ = true;
-    if (run.in_graph)
-      archive_.omit(profile->key + " in CUDA graphs", "a graph's kernels are timed, but their images are not taken");
+    if (run.in_graph) return graph_recorder_.kernel_ran(run, profile->key);
     auto found = awaited_.find(run.correlation);
     if (found == awaited_.end()) return;
     Awaited& awaited = found->second;

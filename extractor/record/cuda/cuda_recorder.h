@@ -11,8 +11,10 @@
 #include "extractor/record/archive.h"
 #include "extractor/record/cuda/cupti/activity.h"
 #include "extractor/record/cuda/cupti/cupti.h"
+#include "extractor/record/cuda/graphs/graph_recorder.h"
 #include "extractor/record/cuda/quiet/stillness.h"
 #include "extractor/record/cuda/snapshot.h"
+#include "extractor/record/cuda/taking.h"
 
 namespace kernelift {
 
@@ -62,14 +64,14 @@ class CudaRecorder {
   void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_exit(const CUpti_CallbackData& call);
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
-                   std::vector<std::byte> arguments, const LaunchTraits& traits, uint64_t index);
+                   std::vector<std::byte> arguments, uint64_t index);
   void take_after(bool launched);
   void late_launch(CUcontext context);
-  void graph_enter();
+  bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
+  void look_into_graphs();
   void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void want(CudaKernel& kernel);
-  void abandoned(const std::string& what, const std::string& why);
   void write_manifest(bool complete);
   std::string device_text(int ordinal) const;
 
@@ -87,12 +89,14 @@ class CudaRecorder {
   KernelPattern pattern_;
   KernelTable kernels_;
   Snapshots snapshots_;
+  GraphTable graphs_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
-  int abandoned_in_a_row_ = 0;
-  std::atomic<bool> images_off_{false}, graphs_known_{false}, activity_on_{false};
+  std::atomic<bool> graphs_known_{false}, activity_on_{false};
 
   std::mutex turn_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
   Archive archive_;
+  Taking taking_;
+  GraphRecorder graph_recorder_;
   bool wanted_seen_ = false;  ///< A kernel that was asked for, in a launch or in a graph.
   uint64_t others_seen_ = 0;  ///< Timed only because a graph might have held one.
   std::unordered_map<uint32_t, Awaited> awaited_;

@@ -51,6 +51,7 @@ const char* entry_name(uint32_t cbid) {
     case KL_CBID(cuLaunchCooperativeKernel):
     case KL_CBID(cuLaunchCooperativeKernel_ptsz): return "cuLaunchCooperativeKernel";
     case KL_CBID(cuLaunchCooperativeKernelMultiDevice): return "cuLaunchCooperativeKernelMultiDevice";
+    case KL_CBID(cuGraphLaunch): return "cuGraphLaunch";
     case KL_CBID(cuLaunch): return "cuLaunch";
     case KL_CBID(cuLaunchGrid): return "cuLaunchGrid";
     default: return "cuLaunchGridAsync";

@@ -75,6 +75,84 @@ CudaDriver fake_driver() {
   return driver;
 }
 
+/// A graph on host memory: kernel nodes add a number to some memory, others (copies, by their type) multiply it by ten.
+struct FakeNode {
+  CUgraphNodeType type;
+  std::vector<int>* memory;
+  int add = 0;
+  std::vector<FakeNode*> after;
+  bool enabled = true, can_be_switched = true;
+  int ran = 0;
+  CUdeviceptr address = 0;
+  void* arguments[2] = {&address, &add};
+};
+struct FakeGraph {
+  std::vector<FakeNode*> nodes;  ///< In an order that their edges allow.
+  int launches_that_succeed = 1000;
+  void run() {
+    for (auto* node : nodes) {
+      if (!node->enabled) continue;
+      ++node->ran;
+      if (node->type == CU_GRAPH_NODE_TYPE_EMPTY) continue;
+      for (int& value : *node->memory) value = node->type == CU_GRAPH_NODE_TYPE_KERNEL ? value + node->add : value * 10;
+    }
+  }
+  CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
+  CUgraphExec executable() { return reinterpret_cast<CUgraphExec>(this); }
+};
+FakeNode& fake_node(CUgraphNode node) { return *reinterpret_cast<FakeNode*>(node); }
+
+/// For the arguments' types as the driver sees them.
+CUDA_KERNEL_NODE_PARAMS node_parameters(FakeNode& node) {
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  node.address = reinterpret_cast<CUdeviceptr>(node.memory->data());
+  parameters.func = reinterpret_cast<CUfunction>(0x4000);
+  parameters.gridDimX = 4, parameters.blockDimX = 32;
+  parameters.gridDimY = parameters.gridDimZ = parameters.blockDimY = parameters.blockDimZ = 1;
+  parameters.kernelParams = node.arguments;
+  return parameters;
+}
+
+void add_graphs(CudaDriver& driver) {
+  driver.cuFuncGetName = [](const char** name, CUfunction) { return *name = kName, CUDA_SUCCESS; };
+  driver.cuGraphGetNodes = [](CUgraph graph, CUgraphNode* into, size_t* count) {
+    auto& nodes = reinterpret_cast<FakeGraph*>(graph)->nodes;
+    for (size_t i = 0; into && i < nodes.size(); ++i) into[i] = reinterpret_cast<CUgraphNode>(nodes[i]);
+    return *count = nodes.size(), CUDA_SUCCESS;
+  };
+  driver.cuGraphNodeGetType = [](CUgraphNode node, CUgraphNodeType* type) {
+    return *type = fake_node(node).type, CUDA_SUCCESS;
+  };
+  driver.cuGraphGetEdges = [](CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData*, size_t* count) {
+    size_t found = 0;
+    for (auto* node : reinterpret_cast<FakeGraph*>(graph)->nodes)
+      for (auto* before : node->after) {
+        if (from) from[found] = reinterpret_cast<CUgraphNode>(before), to[found] = reinterpret_cast<CUgraphNode>(node);
+        ++found;
+      }
+    return *count = found, CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetParams = [](CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* into) {
+    return *into = node_parameters(fake_node(node)), CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetAttribute = [](CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuGraphNodeGetEnabled = [](CUgraphExec, CUgraphNode node, unsigned* enabled) {
+    if (fake_node(node).type == CU_GRAPH_NODE_TYPE_EMPTY) return CUDA_ERROR_INVALID_VALUE;
+    return *enabled = fake_node(node).enabled, CUDA_SUCCESS;
+  };
+  driver.cuGraphNodeSetEnabled = [](CUgraphExec, CUgraphNode node, unsigned enabled) {
+    if (!fake_node(node).can_be_switched) return CUDA_ERROR_INVALID_VALUE;
+    return fake_node(node).enabled = enabled, CUDA_SUCCESS;
+  };
+  driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {
+    auto& fake = *reinterpret_cast<FakeGraph*>(graph);
+    if (fake.launches_that_succeed-- <= 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    return fake.run(), CUDA_SUCCESS;
+  };
+}
+
 class CudaRecorderTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -91,7 +169,11 @@ class CudaRecorderTest : public ::testing::Test {
     config_.folder = scratch_.path().string();
   }
   CudaRecorder& start() {
-    static CudaDriver driver = fake_driver();
+    static CudaDriver driver = [] {
+      CudaDriver made = fake_driver();
+      add_graphs(made);
+      return made;
+    }();
     auto* recorder = new CudaRecorder(config_, driver);
     auto started = recorder->start(cupti_);
     EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);
@@ -136,6 +218,25 @@ class CudaRecorderTest : public ::testing::Test {
           ran_(&record);
         },
         result);
+  }
+  FakeNode* node(FakeGraph& graph, CUgraphNodeType type, std::vector<int>& memory, int add = 0,
+                 std::vector<FakeNode*> after = {}) {
+    auto* node = new FakeNode{type, &memory, add, std::move(after)};  // As long as the graph, which is the test's.
+    graph.nodes.push_back(node);
+    return node;
+  }
+  void instantiate(FakeGraph& graph) {
+    CUgraphExec executable = graph.executable();
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+         cuGraphInstantiateWithFlags_params{&executable, graph.handle(), 0});
+  }
+  void launch(FakeGraph& graph) {
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr}, [&] { graph.run(); });
+  }
+  int number(const Capture& capture, const Image& image) {
+    int value = 0;
+    std::memcpy(&value, capture.load(image)->data(), sizeof value);
+    return value;
   }
   Result<Capture> capture(pid_t process = getpid()) {
     return Capture::open(scratch_.path() / ("process-" + std::to_string(process)));
@@ -198,6 +299,131 @@ TEST_F(CudaRecorderTest, AsksTheDriverNothingWhileAStreamCaptures) {
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->instances().size(), 2u) << "one before, one after";
   EXPECT_EQ(found->info().profile.at(0).count, 2u);
+}
+
+TEST_F(CudaRecorderTest, TakesAGraphNodesImagesByRunningOneLaunchInParts) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph graph;
+  auto* copy = node(graph, CU_GRAPH_NODE_TYPE_MEMCPY, memory);
+  auto* first = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1, {copy});
+  auto* joint = node(graph, CU_GRAPH_NODE_TYPE_EMPTY, memory, 0, {first});
+  auto* second = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 2, {joint});
+  auto* last = node(graph, CU_GRAPH_NODE_TYPE_MEMSET, memory, 0, {second});
+  instantiate(graph);
+  memory[0] = 5;
+  launch(graph);
+  EXPECT_EQ(memory[0], ((5 * 10 + 1) + 2) * 10);
+  EXPECT_EQ(memory[1], 30);
+  for (auto* one : graph.nodes) {
+    if (one != joint) EXPECT_EQ(one->ran, 1);
+    EXPECT_TRUE(one->enabled) << "as the application had it";
+  }
+  launch(graph);
+  EXPECT_EQ(memory[1], (30 * 10 + 3) * 10);
+  EXPECT_EQ(last->ran, 2);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->instances().size(), 2u) << omissions(*found);
+  auto &one = found->instances()[0], &two = found->instances()[1];
+  EXPECT_EQ(number(*found, one.regions.at(0).before), 50) << "what it waits for had run";
+  EXPECT_EQ(number(*found, one.regions.at(0).after), 51);
+  EXPECT_EQ(number(*found, two.regions.at(0).before), 51);
+  EXPECT_EQ(number(*found, two.regions.at(0).after), 53);
+  EXPECT_EQ(int(one.arguments.at(8)), 1);
+  EXPECT_EQ(int(two.arguments.at(8)), 2);
+  EXPECT_EQ(one.geometry.grid.x, 4u);
+  EXPECT_EQ(one.settings.entry, "cuGraphLaunch");
+  EXPECT_EQ(one.settings.stream, "default");
+  EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("in CUDA graphs")));
+}
+
+TEST_F(CudaRecorderTest, FollowsUpdatesOfAnExecutableGraph) {
+  auto& recorder = start();
+  auto &memory = allocate(1000), &other = allocate(1000);
+  FakeGraph graph, newer;
+  auto* add = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  instantiate(graph);
+  add->add = 7;  // Of the executable graph too, in a fake.
+  auto parameters = node_parameters(*add);
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
+       cuGraphExecKernelNodeSetParams_v2_params{graph.executable(), reinterpret_cast<CUgraphNode>(add), &parameters});
+  launch(graph);
+  node(newer, CU_GRAPH_NODE_TYPE_KERNEL, other, 9);
+  add->add = 9, add->memory = &other;
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2,
+       cuGraphExecUpdate_v2_params{graph.executable(), newer.handle(), nullptr});
+  launch(graph);
+  EXPECT_EQ(memory[0], 7);
+  EXPECT_EQ(other[0], 9);
+  FakeGraph longer;
+  for (int i = 0; i < 2; ++i) node(longer, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2,
+       cuGraphExecUpdate_v2_params{graph.executable(), longer.handle(), nullptr});
+  launch(graph);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->instances().size(), 2u) << omissions(*found);
+  EXPECT_EQ(int(found->instances()[0].arguments.at(8)), 7);
+  EXPECT_EQ(int(found->instances()[1].arguments.at(8)), 9);
+  EXPECT_EQ(found->instances()[1].regions.at(0).address, reinterpret_cast<uint64_t>(other.data()));
+  EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int) in CUDA graphs: its graph was updated with one whose nodes"));
+}
+
+TEST_F(CudaRecorderTest, LeavesAGraphThatCannotBeRunInPartsWholeAndNamesWhy) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph hosting, destroyed, stubborn;
+  node(hosting, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  node(hosting, CU_GRAPH_NODE_TYPE_HOST, memory);
+  node(destroyed, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  node(stubborn, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  node(stubborn, CU_GRAPH_NODE_TYPE_MEMCPY, memory)->can_be_switched = false;
+  for (auto* graph : {&hosting, &destroyed, &stubborn}) instantiate(*graph);
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, cuGraphDestroy_params{destroyed.handle()});
+  for (auto* graph : {&hosting, &destroyed, &stubborn}) {
+    launch(*graph);
+    for (auto* node : graph->nodes) {
+      EXPECT_EQ(node->ran, 1);
+      EXPECT_TRUE(node->enabled);
+    }
+  }
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->instances().empty());
+  EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int) in CUDA graphs: its graph holds a host function"));
+  EXPECT_THAT(omissions(*found), HasSubstr("has been destroyed"));
+  EXPECT_THAT(omissions(*found), HasSubstr("cannot be run in parts"));
+}
+
+TEST_F(CudaRecorderTest, LeavesTheRestOfAGraphToTheApplicationsLaunchIfAPartFails) {
+  auto& recorder = start();
+  for (int parts : {0, 1, 2, 3}) {
+    auto& memory = allocate(1000);
+    FakeGraph graph;
+    auto* copy = node(graph, CU_GRAPH_NODE_TYPE_MEMCPY, memory);
+    auto* off = node(graph, CU_GRAPH_NODE_TYPE_MEMCPY, memory, 0, {copy});
+    auto* add = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1, {off});
+    node(graph, CU_GRAPH_NODE_TYPE_MEMCPY, memory, 0, {add});
+    off->enabled = false;  // By the application itself.
+    instantiate(graph);
+    graph.launches_that_succeed = parts;
+    memory[0] = 5;
+    launch(graph);
+    EXPECT_EQ(memory[0], 510) << parts;
+    for (auto* node : graph.nodes) {
+      EXPECT_EQ(node->ran, node != off);
+      EXPECT_EQ(node->enabled, node != off);
+    }
+  }
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->instances().size(), 1u) << "the first that could be had";
+  EXPECT_THAT(omissions(*found), HasSubstr("a part of its graph: FAKE_ERROR"));
 }
 
 TEST_F(CudaRecorderTest, GivesUpOnADeviceThatDoesNotComeToRestAndStopsTryingInTheEnd) {

@@ -16,7 +16,14 @@ std::map<uint32_t, const char*> names = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
                                          {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"}};
+                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+                                          "cuGraphInstantiateWithFlags"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
+                                          "cuGraphExecKernelNodeSetParams_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
 bool tracing = false;
 }  // namespace
 

@@ -235,8 +235,44 @@ TEST_F(GpuRecorder, SeesEveryWayToLaunch) {
   EXPECT_EQ(cluster->settings.cluster, (Dim3{2, 1, 1}));
   EXPECT_EQ(cluster->settings.priority, -1);
   EXPECT_TRUE(cluster->settings.programmatic);
-  EXPECT_FALSE(instance("by_graph", 0));
-  EXPECT_THAT(omissions(outcome), HasSubstr("by_graph(int*) in CUDA graphs"));
+}
+
+TEST_F(GpuRecorder, TakesImagesOfGraphNodesAndFollowsUpdates) {
+  auto outcome = record({"graphs", "kept"});
+  EXPECT_EQ(profile(outcome, "scale")->count, 12u);
+  EXPECT_EQ(profile(outcome, "add")->count, 24u);
+  // Each launch: memset to 1, scale by 2; on two branches add `step` here and 100 there; copy.
+  for (uint64_t launch : {0, 1, 8}) {
+    auto* scale = instance("scale", launch);
+    ASSERT_TRUE(scale) << omissions(outcome);
+    EXPECT_EQ(value<int>(scale->regions.at(0).before, 9), 1);
+    EXPECT_EQ(value<int>(scale->regions.at(0).after, 9), 2);
+    EXPECT_EQ(scale->settings.entry, "cuGraphLaunch");
+  }
+  int here = 0;
+  for (auto& one : outcome.instances) {
+    if (one.kernel.find("add") == std::string::npos) continue;
+    int before = value<int>(one.regions.at(0).before, 9), add = 0;
+    std::memcpy(&add, one.arguments.data() + 8, sizeof add);
+    EXPECT_EQ(value<int>(one.regions.at(0).after, 9), before + add);
+    if (add == 100) continue;
+    EXPECT_EQ(uint64_t(add), one.launch_index / 2) << "the update of that launch";
+    EXPECT_EQ(before, 2);
+    ++here;
+  }
+  EXPECT_GT(here, 0);
+  EXPECT_THAT(omissions(outcome), ::testing::Not(HasSubstr("in CUDA graphs")));
+}
+
+TEST_F(GpuRecorder, NamesWhyAGraphsImagesAreNotTaken) {
+  for (auto [mode, why] : {std::pair("destroyed", "has been destroyed"), std::pair("hosting", "holds a host function"),
+                           std::pair("child", "holds a child graph")}) {
+    SCOPED_TRACE(mode);
+    capture.reset();
+    auto outcome = record({"graphs", mode});
+    EXPECT_THAT(omissions(outcome), HasSubstr(why));
+    EXPECT_EQ(profile(outcome, "scale")->count, 12u);
+  }
 }
 
 TEST_F(GpuRecorder, KeepsNamesakesOfTwoFilesAndTheirStaticVariablesApart) {

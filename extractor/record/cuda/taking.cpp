@@ -1,0 +1,102 @@
+// See taking.h.
+#include "extractor/record/cuda/taking.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace kernelift {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
+constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
+constexpr int kMostAbandonedInARow = 3;
+
+}  // namespace
+
+bool Taking::be_alone(const std::string& what, CUcontext context) {
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  if (!gate_.close(deadline)) {
+    abandoned(what, "other threads' calls to the driver did not end within 2 s");
+    return false;
+  }
+  // However this ends: a thread that takes no image is inside the gate again, and others go on.
+  struct BackInside {
+    Taking* taking;
+    ~BackInside() {
+      if (taking) taking->be_one_of_many();
+    }
+  } back{this};
+  if (stillness_.capturing()) return false;
+  if (!stillness_.wait(context, deadline)) {
+    abandoned(what, "the device was not idle within 2 s (a stream may be waiting for the application)");
+    return false;
+  }
+  back.taking = nullptr;
+  return true;
+}
+
+std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context) {
+  CudaKernel& kernel = launch.kernel;
+  std::string what = name(kernel, launch.index);
+  Snapshots::Request request{context, kernel, {}, what, config_.instance_bytes};
+  CapturedInstance& instance = request.instance;
+  {
+    std::lock_guard lock(turn_);
+    if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.identity);
+  }
+  instance.id = instance_id(kernel.mark, launch.index);
+  instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
+  instance.launch_index = launch.index, instance.geometry = launch.geometry;
+  instance.arguments = std::move(launch.arguments), instance.parameters = kernel.layout;
+  instance.settings = std::move(launch.settings);
+  Result<Snapshots::Taken> taken = environment_error("out of memory");
+  try {
+    taken = snapshots_.before(std::move(request), archive_, turn_);
+  } catch (const std::exception&) {}
+  std::lock_guard lock(turn_);
+  if (!taken.ok()) {
+    bool trouble = taken.error().exit != Exit::Refused;
+    if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
+    if (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow) off_ = true;
+    return std::nullopt;
+  }
+  for (auto& note : taken->notes) archive_.omit(kernel.key, note);
+  return std::move(taken->instance);
+}
+
+bool Taking::wait(const std::string& what, CUcontext context, double known_us) {
+  auto patience =
+      std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
+  if (stillness_.wait(context, std::chrono::steady_clock::now() + patience)) return true;
+  abandoned(what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
+  return false;
+}
+
+bool Taking::after(CapturedInstance& instance, CUcontext context, double known_us) {
+  std::string what = "launch " + std::to_string(instance.launch_index) + " of " + instance.kernel;
+  if (!wait(what, context, known_us)) return false;
+  Status status = environment_error("out of memory");
+  try {
+    status = snapshots_.after(context, instance);
+    if (status.ok()) status = archive_.writer().finish_instance(instance);
+  } catch (const std::exception&) {}
+  if (!status.ok()) {
+    std::lock_guard lock(turn_);
+    archive_.stop("everything from " + what, status.error().message);
+    off_ = true;
+    return false;
+  }
+  abandoned_in_a_row_ = 0;
+  return true;
+}
+
+void Taking::abandoned(const std::string& what, const std::string& why) {
+  std::lock_guard lock(turn_);
+  archive_.omit(what, why);
+  if (++abandoned_in_a_row_ < kMostAbandonedInARow) return;
+  archive_.omit("everything from " + what,
+                "so it was " + std::to_string(abandoned_in_a_row_) + " times in a row; no more images are taken");
+  off_ = true;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,63 @@
+// One launch's images, from the wait for an idle device to its line in the archive, and when to stop trying: what plain
+// launches and the nodes of a graph have in common. Knows nothing of CUPTI or of which launches are worth it.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "extractor/record/archive.h"
+#include "extractor/record/cuda/quiet/gate.h"
+#include "extractor/record/cuda/quiet/stillness.h"
+#include "extractor/record/cuda/snapshot.h"
+
+namespace kernelift {
+
+class Taking {
+ public:
+  /// `turn` guards the archive and the kernels' marks.
+  Taking(const RecordConfig& config, Gate& gate, Stillness& stillness, Snapshots& snapshots, Archive& archive,
+         std::mutex& turn)
+      : config_(config), gate_(gate), stillness_(stillness), snapshots_(snapshots), archive_(archive), turn_(turn) {}
+
+  struct Launch {
+    CudaKernel& kernel;
+    uint64_t index;  ///< Among the kernel's launches.
+    Geometry geometry;
+    std::vector<std::byte> arguments;
+    LaunchSettings settings;
+  };
+  static std::string name(const CudaKernel& kernel, uint64_t index) {
+    return "launch " + std::to_string(index) + " of " + kernel.key;
+  }
+
+  /// EXPECTS: the thread is inside the gate. True: the gate is closed by this thread, and the device idle. False, with a
+  /// note where there is something to say: inside as before.
+  bool be_alone(const std::string& what, CUcontext context);
+  /// Opens the gate again; the thread is inside.
+  void be_one_of_many() { gate_.open(), gate_.enter(); }
+  /// The images before it runs. Nothing, with a note: they are not to be had.
+  std::optional<CapturedInstance> before(Launch launch, CUcontext context);
+  /// Waits for it to end, and stores the images after it. False, with a note, if that cannot be; `known_us` is how long
+  /// the kernel has taken before.
+  bool after(CapturedInstance& instance, CUcontext context, double known_us);
+  /// Waits for what was just started; false, with a note, if it does not end in time.
+  bool wait(const std::string& what, CUcontext context, double known_us);
+
+  /// No more images, for this process's life.
+  bool off() const { return off_; }
+
+ private:
+  void abandoned(const std::string& what, const std::string& why);
+
+  const RecordConfig& config_;
+  Gate& gate_;
+  Stillness& stillness_;
+  Snapshots& snapshots_;
+  Archive& archive_;
+  std::mutex& turn_;
+  int abandoned_in_a_row_ = 0;  ///< By the thread that closed the gate.
+  std::atomic<bool> off_{false};
+};
+
+}  // namespace kernelift
