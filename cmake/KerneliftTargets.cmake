@@ -1,5 +1,5 @@
 # kernelift_library(NAME SOURCES... DEPS...): a static library of one room.
-# kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary, each case a CTest test.
+# kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary and its CTest tests.
 # kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, never a test.
 include(GoogleTest)
 
@@ -10,30 +10,54 @@ function(kernelift_library name)
 endfunction()
 
 function(kernelift_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPS;LABELS;SUITES" ${ARGN})
+  cmake_parse_arguments(A "APART" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES" ${ARGN})
   if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 120)
+    set(A_TIMEOUT 300)  # For a machine with much else to do: none needs a tenth of it.
   endif()
   if(NOT A_LABELS)
     set(A_LABELS unit)
   endif()
+  if(NOT A_COST)
+    set(A_COST 1)
+  endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
-  # SUITES: those that share something dear to set up. Each runs in one process; all other tests have one of their own.
+  # A program's cases run in one process, so that they share what is dear to make: precompiled headers, warm workers. APART:
+  # one process for each case. PROCESSES n: dealt out to n. SUITES: those whose cases must not be dealt out, as they share
+  # what SetUpTestSuite makes. COST: about how many seconds, where that is long: the longest are started first.
   set(apart "")
   foreach(suite ${A_SUITES})
-    add_test(NAME ${suite} COMMAND ${name} --gtest_filter=${suite}.*)
-    set_tests_properties(${suite} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
+    add_test(NAME ${name}.${suite} COMMAND ${name} --gtest_filter=${suite}.*)
+    list(APPEND tests ${name}.${suite})
     string(APPEND apart ":${suite}.*")
   endforeach()
   if(apart)
     string(REGEX REPLACE "^:" "-" apart "${apart}")
-    set(apart TEST_FILTER "${apart}")
+  else()
+    set(apart "*")
   endif()
   if("gpu" IN_LIST A_LABELS)
     set_property(GLOBAL APPEND PROPERTY KERNELIFT_GPU_TESTS ${name})  # These travel in the bundle.
+    set(A_APART TRUE)  # A fault on the GPU takes the process along.
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST ${apart} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
+  if(A_APART)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${apart}"
+      PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT} COST ${A_COST})
+  elseif(A_PROCESSES)
+    math(EXPR last "${A_PROCESSES} - 1")
+    foreach(index RANGE ${last})
+      add_test(NAME ${name}.${index} COMMAND ${name} --gtest_filter=${apart})
+      set_tests_properties(${name}.${index} PROPERTIES
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${A_PROCESSES};GTEST_SHARD_INDEX=${index}")
+      list(APPEND tests ${name}.${index})
+    endforeach()
+  else()
+    add_test(NAME ${name} COMMAND ${name} --gtest_filter=${apart})
+    list(APPEND tests ${name})
+  endif()
+  if(tests)
+    set_tests_properties(${tests} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT} COST ${A_COST})
+  endif()
 endfunction()
 
 function(kernelift_bench name)

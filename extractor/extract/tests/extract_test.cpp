@@ -10,6 +10,7 @@
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
 #include "core/model/mep.h"
+#include "core/tests/slot_folder.h"
 #include "extractor/scan/scan.h"
 
 namespace kernelift {
@@ -47,7 +48,7 @@ int main() { app::run(nullptr, nullptr, 0); }
 
 class ExtractTest : public ::testing::Test {
  protected:
-  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-extract-test"));
+  SlotFolder scratch_;
   fs::path app_ = scratch_.path() / "app", state_ = app_ / ".kernelift";
   std::string source_ = (app_ / "app.cu").string();
 

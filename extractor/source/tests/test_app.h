@@ -9,14 +9,13 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/tests/slot_folder.h"
 #include "extractor/scan/scan.h"
 
 namespace kernelift::testing {
 
 class TestApp {
  public:
-  TestApp() : folder_(std::move(TemporaryFolder::create("kernelift-app")).value()) {}
-
   /// A unit's flags may be given; what has none is a file that units include.
   TestApp& header(const std::string& name, const std::string& text) {
     EXPECT_TRUE(write_atomically(root() / name, text).ok());
@@ -56,7 +55,7 @@ class TestApp {
   }
 
  private:
-  TemporaryFolder folder_;
+  SlotFolder folder_;
   Json database_ = Json::array();
 };
 

@@ -7,14 +7,14 @@
 
 #include "core/base/file.h"
 #include "core/model/mep.h"
+#include "core/tests/slot_folder.h"
 
 namespace kernelift {
 
 /// Builds one MEP folder; removed with this object.
 class MepFixture {
  public:
-  explicit MepFixture(std::string source, std::string mangled, std::string key)
-      : folder_(*TemporaryFolder::create("kernelift-mep")) {
+  explicit MepFixture(std::string source, std::string mangled, std::string key) {
     mep.kernel_mangled = std::move(mangled), mep.kernel_key = mep.kernel_name = std::move(key);
     mep.kernel_id = "test", mep.slice_mode = "slice", mep.captured_on = "cpu";
     set_source(source);
@@ -71,7 +71,7 @@ class MepFixture {
   Mep mep;
 
  private:
-  TemporaryFolder folder_;
+  SlotFolder folder_;
 };
 
 inline constexpr uint64_t kTestArena = 0x200000000000;

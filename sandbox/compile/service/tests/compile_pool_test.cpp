@@ -6,9 +6,12 @@
 #include <thread>
 
 #include "sandbox/compile/service/cubin.h"
+#include "sandbox/compile/tests/warm_front_end.h"
 
 namespace kernelift {
 namespace {
+
+[[maybe_unused]] auto* const warm = testing::AddGlobalTestEnvironment(new WarmFrontEnd(WarmFrontEnd::Place::Anywhere));
 
 constexpr const char* kKernel =
     "__global__ void axpy(const float* x, float* y, int n, float a) {\n"
