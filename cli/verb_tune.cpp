@@ -9,6 +9,7 @@
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "sandbox/judge/diagnosis.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -179,7 +180,9 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
   }
   Run& run = *resumed;
+  tier.facts = evaluator->kernel_facts();
   if (!options.llm.empty()) {
+    if (tier.facts) llm.profile = diagnose(*tier.facts).paragraph() + "\n" + facts_table(*tier.facts);
     llm.transcripts = run.transcript_folder();
     KERNELIFT_ASSIGN(llm.spent, run.get_state("llm"));
     llm.save_spent = [&run](const std::string& spent) { (void)run.put_state("llm", spent); };

@@ -27,13 +27,16 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   auto wanted = [&](const char* tier) { return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end(); };
   // Their order is the bandit's order of first tries: what changes the code most comes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
+  Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
   if (wanted("source")) {
     std::vector<std::string> arguments;
     for (auto& set : options.clang_arguments) {
       arguments = set;
       if (KernelSource::parse(source, set).ok()) break;
     }
-    proposers.push_back(std::make_unique<RuleProposer>(RuleContext::of(mep), std::move(arguments)));
+    RuleContext context = RuleContext::of(mep);
+    context.bound = bound;
+    proposers.push_back(std::make_unique<RuleProposer>(std::move(context), std::move(arguments)));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
       proposers.push_back(std::move(model));
@@ -45,7 +48,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   KERNELIFT_ASSIGN(auto checked, make_searcher(options.strategy, probe, 0));
   if (wanted("params")) proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed));
   if (wanted("compiler")) {
-    proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed));
+    proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound));
     proposers.push_back(std::make_unique<PassProposer>(options.seed));
   }
   return proposers;

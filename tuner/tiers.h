@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
 #include "tuner/source/llm/llm_proposer.h"
@@ -15,6 +16,8 @@ struct TierOptions {
   /// Sets of clang arguments for the source tier, to be tried in order until the kernel parses (our headers, a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
+  /// How the original spends its time; rules and recipes are tried in the order that suits it.
+  std::optional<KernelFacts> facts;
 };
 
 /// "source,params" as a list; a usage error names the tier that is not known.

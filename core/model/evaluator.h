@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/model/candidate.h"
+#include "core/model/kernel_facts.h"
 #include "core/model/verdict.h"
 
 namespace kernelift {
@@ -32,6 +33,9 @@ class Evaluator {
     return confirm(candidate);
   }
   virtual ConfirmCost confirm_cost() const { return {}; }
+  /// How the original spends its time, as far as that can be known here; nullopt: nothing is. May take a second, and is
+  /// asked before the first submission.
+  virtual std::optional<KernelFacts> kernel_facts() { return std::nullopt; }
 };
 
 }  // namespace kernelift

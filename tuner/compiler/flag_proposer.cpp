@@ -13,6 +13,17 @@ const std::vector<FastMath>& fast_math() {
                                             {"afn", {"afn"}},           {"finite", {"nnan", "ninf"}}, {"nsz", {"nsz"}}};
   return all;
 }
+/// What usually moves a kernel that is held back so: arithmetic by fewer and cheaper instructions, waiting by more
+/// independent work at a time.
+bool suits(const std::string& parameter, Bound bound) {
+  switch (bound) {
+    case Bound::Compute: return parameter != "level" && parameter != "unroll" && parameter != "inline" && parameter != "vectorize";
+    case Bound::Latency: return parameter == "unroll" || parameter == "inline";
+    case Bound::Memory: return parameter == "vectorize" || parameter == "unroll";
+    case Bound::Unknown: return false;
+  }
+  return false;
+}
 constexpr size_t kInherited = 3;   ///< Recipes of the previous base that are tried first on a new one.
 
 }  // namespace
@@ -40,8 +51,8 @@ Recipe FlagProposer::recipe(const Space& space, const Point& point) {
   return recipe;
 }
 
-FlagProposer::FlagProposer(std::string strategy, uint64_t seed)
-    : strategy_(std::move(strategy)), seed_(seed), space_(recipe_space()) {}
+FlagProposer::FlagProposer(std::string strategy, uint64_t seed, Bound bound)
+    : strategy_(std::move(strategy)), seed_(seed), bound_(bound), space_(recipe_space()) {}
 
 std::vector<Proposal> FlagProposer::propose(const History& history, size_t count) {
   const RunTrial* origin = compiler_base(history);
@@ -56,6 +67,15 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
     // Single changes first: they tell most, and each is a sensible recipe by itself.
     base.first = space_.neighbours(start, false);
     std::reverse(base.first.begin(), base.first.end());
+    // The last one is taken first.
+    std::vector<Point> suited;
+    std::erase_if(base.first, [&](const Point& point) {
+      bool suit = false;
+      for (size_t p = 0; p < point.size(); ++p) suit |= point[p] != start[p] && suits(space_.parameters()[p].name, bound_);
+      if (suit) suited.push_back(point);
+      return suit;
+    });
+    base.first.insert(base.first.end(), suited.begin(), suited.end());
     for (auto& [id, other] : bases_) {
       if (id == origin->id || !other.searcher) continue;
       auto seen = other.searcher->told();

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "tuner/bound.h"
 #include "tuner/proposer.h"
 #include "tuner/search/searcher.h"
 
@@ -11,7 +12,7 @@ namespace kernelift {
 
 class FlagProposer : public Proposer {
  public:
-  FlagProposer(std::string strategy, uint64_t seed);
+  FlagProposer(std::string strategy, uint64_t seed, Bound bound = Bound::Unknown);
   std::string name() const override { return "flags:" + strategy_; }
   std::string tier() const override { return "compiler"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
@@ -23,6 +24,7 @@ class FlagProposer : public Proposer {
  private:
   std::string strategy_;
   uint64_t seed_;
+  Bound bound_;
   Space space_;
   /// A searcher per base candidate; recipes that did well on one base are tried first on the next.
   struct Base {

@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kParents = 3;           ///< Sources that edits are stacked on.
 constexpr double kCuriosity = 0.03;      ///< Promise of a rule not tried yet: a gain of 3 %.
 constexpr double kDepthPenalty = 0.01;   ///< Per rank of the parent among the best.
+constexpr double kSuits = 2;             ///< A rule that suits what holds the kernel back is this much more curious.
 
 }  // namespace
 
@@ -42,8 +43,10 @@ RuleProposer::RuleProposer(RuleContext facts, std::vector<std::string> clang_arg
 
 double RuleProposer::promise(const Rule* rule) const {
   auto found = records_.find(rule);
-  if (found == records_.end()) return kCuriosity;
-  return (kCuriosity + found->second.gained) / (1 + found->second.tried);
+  bool suits = std::find(rule->helps.begin(), rule->helps.end(), facts_.bound) != rule->helps.end();
+  double curiosity = suits ? kSuits * kCuriosity : kCuriosity;
+  if (found == records_.end()) return curiosity;
+  return (curiosity + found->second.gained) / (1 + found->second.tried);
 }
 
 std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {

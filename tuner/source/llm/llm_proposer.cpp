@@ -88,7 +88,8 @@ Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
   Talk talk{base->id, base->candidate, {}, 0};
   KERNELIFT_ASSIGN(std::string prompt, fill_prompt(options_.prompts, "optimise",
                                                    {{"kernel", mep_.kernel_name}, {"device", options_.device}, {"geometry", geometry},
-                                                    {"parameters", parameters}, {"facts", facts}, {"history", attempts(history)},
+                                                    {"parameters", parameters}, {"facts", facts},
+                                                    {"profile", options_.profile.empty() ? "not known" : options_.profile}, {"history", attempts(history)},
                                                     {"parent", base->candidate.note}, {"source", base->candidate.source}}));
   talk.messages.push_back({false, prompt});
   return talk;

@@ -24,6 +24,7 @@ struct LlmOptions {
   double most_seconds = 3600;                ///< Waiting for the model, all calls together.
   int repairs_per_idea = 2;
   std::string device;                        ///< For the prompt.
+  std::string profile;                       ///< Likewise: how the original spends its time, in words and figures.
   std::string spent;                         ///< What save_spent was last given; empty in a new run.
   std::function<void(const std::string&)> save_spent;
 };

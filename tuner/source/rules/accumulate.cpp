@@ -89,6 +89,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 const Rule kAccumulate = {"accumulate", "keep a loop's accumulator in a register instead of global memory",
                           "the element's index does not change in the loop, and no other element of the array is touched there",
-                          {}, find};
+                          {}, find, {Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

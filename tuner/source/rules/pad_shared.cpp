@@ -55,6 +55,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kPadShared = {"pad_shared", "pad a shared-memory tile's rows against bank conflicts",
-                         "a __shared__ array of two or more dimensions that is only ever used by subscripts", {{"pad", {1, 2}}}, find};
+                         "a __shared__ array of two or more dimensions that is only ever used by subscripts", {{"pad", {1, 2}}}, find, {Bound::Memory}};
 
 }  // namespace kernelift

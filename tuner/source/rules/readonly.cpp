@@ -61,6 +61,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kReadonly = {"readonly", "mark pointers __restrict__; read never-written arrays through the read-only cache",
-                        "no two pointer arguments were equal in any recorded launch", {{"ldg", {0, 1}}}, find};
+                        "no two pointer arguments were equal in any recorded launch", {{"ldg", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/model/candidate.h"
-#include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
+#include "tuner/bound.h"
 #include "tuner/source/rules/kernel_source.h"
 
 namespace kernelift {
@@ -19,12 +19,6 @@ struct TextEdit {
 
 /// Applies edits that do not overlap; insertions at one place keep their order. nullopt if two overlap.
 std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits);
-
-/// What holds the kernel back, as far as its facts say. Decides which rules come first, never whether one is right.
-enum class Bound { Unknown, Memory, Latency, Compute };
-const char* name(Bound bound);
-/// By the highest roof of the roofline, or, far from every roof, by what warps wait for.
-Bound bound_by(const KernelFacts& facts);
 
 /// What is known of the kernel beside its text.
 struct RuleContext {

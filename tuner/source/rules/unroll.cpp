@@ -41,6 +41,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kUnroll = {"unroll", "ask for a loop to be unrolled", "the loop has no pragma yet and begins its line",
-                      {{"factor", {4, 8, 2, 0, 16, 1}}}, find};
+                      {{"factor", {4, 8, 2, 0, 16, 1}}}, find, {Bound::Latency}};
 
 }  // namespace kernelift

@@ -124,19 +124,51 @@ const std::string kRows = R"(__global__ void k(const float *a, const float *x, f
 )";
 
 TEST(WarpRows, DealsASumOutOverLanes) {
-  std::string text = after("warp_rows", kRows, {{"lanes", 32}});
+  std::string text = after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
   EXPECT_THAT(text, HasSubstr("int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;"));
   EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = (0) + lane; j < n; j += 32) {"));
-  EXPECT_THAT(text, HasSubstr("for (int hop = 32 / 2; hop > 0; hop /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, hop);\n    sum = sum_before + sum;"));
+  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop > 0; hop /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, hop);\n    sum = sum_before + sum;"));
   EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
 }
 
 TEST(WarpRows, NamesTheLanesOfASmallerGroup) {
-  EXPECT_THAT(after("warp_rows", kRows, {{"lanes", 8}}), HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, hop)"));
+  EXPECT_THAT(after("warp_rows", kRows, {{"lanes", 8}, {"columns", 0}}), HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, hop)"));
+}
+
+TEST(WarpRows, KeepsNeighbouringColumnsTogether) {
+  std::string text = after("warp_rows", kRows, {{"lanes", 8}, {"columns", 1}});
+  EXPECT_THAT(text, HasSubstr("int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4 + (blockIdx.x * blockDim.x + threadIdx.x) % 4;\n"
+                              "  const int lane = threadIdx.x % 32 / 4;"));
+  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop >= 4; hop /= 2) sum += __shfl_xor_sync((286331153u << (threadIdx.x & 3)), sum, hop);"));
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 1}}), "");
+}
+
+TEST(WarpRows, DealsOutALoopWhoseTemporariesAreDeclaredOutside) {
+  std::string text = after("warp_rows", R"(struct P { float x; };
+__device__ float blend(int k, float u) { return k * u; }
+__global__ void k(const P *in, P *out, int n, int m) {
+  int i, j, ki;
+  float u, b;
+  i = blockDim.x * blockIdx.x + threadIdx.x;
+  if (i > n) return;
+  u = i / (float)n;
+  for (j = 0; j < m; j++) {
+    P sum = {0};
+    for (ki = 0; ki <= 3; ki++) {
+      b = blend(ki, u);
+      sum.x += in[ki].x * b;
+    }
+    out[i * m + j] = sum;
+  }
+}
+)", {{"lanes", 32}, {"columns", 0}});
+  EXPECT_THAT(text, HasSubstr("i = (blockDim.x * blockIdx.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;"));
+  EXPECT_THAT(text, HasSubstr("for (j = (0) + lane; j < m; j += 32) {"));
+  EXPECT_THAT(text, Not(HasSubstr("shfl")));
 }
 
 TEST(WarpRows, GrowsTheGrid) {
-  auto found = offers("warp_rows", kRows, {{"lanes", 32}});
+  auto found = offers("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
   ASSERT_EQ(found.size(), 1u);
   Candidate original;
   original.source = kRows, original.tier = "baseline";
@@ -158,7 +190,7 @@ TEST(WarpRows, SharesChoicesSumsAndElementwiseLoops) {
     dst[i * m + j] = expf(src[i * m + j] - most) / sum;
   }
 }
-)", {{"lanes", 32}});
+)", {{"lanes", 32}, {"columns", 0}});
   EXPECT_THAT(text, HasSubstr("hop /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, hop));"));
   EXPECT_THAT(text, HasSubstr("for (j = (0) + (2) * lane; j < m; j += (2) * 32) sum = sum + expf("));
   EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = (0) + lane; j < m; j += 32) {\n    dst[i * m + j]"));
@@ -180,7 +212,7 @@ __global__ void k(const float *p, Force *out, int n) {
   }
   out[i] = f;
 }
-)", {{"lanes", 32}});
+)", {{"lanes", 32}, {"columns", 0}});
   EXPECT_THAT(text, HasSubstr("auto f_x_before = f.x;\n  f.x = 0;\n  auto f_y_before = f.y;\n"));
   EXPECT_THAT(text, HasSubstr("f.y = f_y_before + f.y;"));
   EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
@@ -189,7 +221,7 @@ __global__ void k(const float *p, Force *out, int n) {
 TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
   auto with = [](const std::string& body) {
     return after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
-                              "    float s = 0;\n    for (int j = 0; j < n; j++) {\n      " + body + "\n    }\n    y[i] = s;\n  }\n}\n", {{"lanes", 32}});
+                              "    float s = 0;\n    for (int j = 0; j < n; j++) {\n      " + body + "\n    }\n    y[i] = s;\n  }\n}\n", {{"lanes", 32}, {"columns", 0}});
   };
   EXPECT_NE(with("s += a[j];"), "");
   EXPECT_EQ(with("s = s * a[j] + 1;"), "") << "a recurrence";
@@ -200,8 +232,8 @@ TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
 }
 
 TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}}, 0, facts(100, 100)), "");
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}}, 0, plane()), "");
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, facts(100, 100)), "");
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "");
 }
 
 TEST(BlockIndex, IsKnownInItsUsualSpellings) {

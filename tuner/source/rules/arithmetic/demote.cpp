@@ -36,6 +36,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kDemote = {"demote", "compute in float what only goes into float data", "no pointer parameter of the kernel is double", {}, find};
+const Rule kDemote = {"demote", "compute in float what only goes into float data", "no pointer parameter of the kernel is double", {}, find, {Bound::Compute}};
 
 }  // namespace kernelift

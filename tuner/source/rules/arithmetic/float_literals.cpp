@@ -107,6 +107,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kFloatLiterals = {"float_literals", "compute float expressions in float, not in double",
-                             "a double expression of float operands and literals whose value becomes a float", {}, find};
+                             "a double expression of float operands and literals whose value becomes a float", {}, find, {Bound::Compute}};
 
 }  // namespace kernelift

@@ -114,6 +114,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kHoist = {"hoist", "compute a loop's invariant address arithmetic once; turn counter products into running sums",
-                     "integer arithmetic on variables that the loop does not change", {{"strength", {0, 1}}}, find};
+                     "integer arithmetic on variables that the loop does not change", {{"strength", {0, 1}}}, find, {Bound::Compute}};
 
 }  // namespace kernelift

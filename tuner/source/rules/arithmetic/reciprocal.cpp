@@ -79,6 +79,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kReciprocal = {"reciprocal", "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
-                          "the divisor does not change in the loop", {}, find};
+                          "the divisor does not change in the loop", {}, find, {Bound::Compute}};
 
 }  // namespace kernelift

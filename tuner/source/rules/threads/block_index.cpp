@@ -47,16 +47,26 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   GlobalIndex found;
   found.axis = axis;
   for (auto* statement : body->body()) {
-    auto* declared = llvm::dyn_cast<clang::DeclStmt>(statement);
-    auto* variable = declared && declared->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl()) : nullptr;
-    if (!variable || !variable->getInit() || !variable->getType()->isIntegerType()) continue;
-    std::string text = source.spelled(variable->getInit());
+    const clang::VarDecl* variable = nullptr;
+    const clang::Expr* value = nullptr;
+    if (auto* declared = llvm::dyn_cast<clang::DeclStmt>(statement); declared && declared->isSingleDecl()) {
+      variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
+      value = variable ? variable->getInit() : nullptr;
+    } else if (auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement); set && set->getOpcode() == clang::BO_Assign) {
+      variable = named_variable(set->getLHS()), value = set->getRHS();
+    }
+    if (!variable || !value || !variable->hasLocalStorage() || !variable->getType()->isIntegerType()) continue;
+    std::string text = source.spelled(value);
     if (!is_global_index(text, axis) && !is_block_number(text, axis)) continue;
-    found.declaration = declared, found.variable = variable, found.block_alone = is_block_number(text, axis);
+    found.statement = statement, found.variable = variable, found.value = value;
+    found.declared = llvm::isa<clang::DeclStmt>(statement), found.block_alone = is_block_number(text, axis);
     break;
   }
-  auto here = found.declaration ? source.span(found.declaration) : std::nullopt;
-  if (!here || !source.span(found.variable->getInit()) || !source.first_on_line(here->begin)) return std::nullopt;
+  auto here = found.statement ? source.span(found.statement) : std::nullopt;
+  if (!here || !source.span(found.value) || !source.first_on_line(here->begin)) return std::nullopt;
+  // What is set twice is no index.
+  for (auto* statement : body->body())
+    if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) && changed_within(statement).contains(found.variable)) return std::nullopt;
   std::string around = squeezed(source.text().substr(*open, here->begin - *open) + source.text().substr(here->end, *close - here->end));
   for (auto* word : {"blockIdx.", "threadIdx.", "gridDim."})
     if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;

@@ -7,11 +7,6 @@
 #include "tuner/source/rules/kernel_source.h"
 #include "tuner/source/rules/rule.h"
 
-namespace clang {
-class CompoundStmt;
-class DeclStmt;
-}  // namespace clang
-
 namespace kernelift {
 
 inline constexpr const char* kAxisNames[] = {"x", "y", "z"};
@@ -24,8 +19,10 @@ bool is_block_number(std::string text, int axis);
 
 struct GlobalIndex {
   int axis = 0;
-  const clang::DeclStmt* declaration = nullptr;   ///< A statement of the kernel's outermost block, of this variable alone.
+  const clang::Stmt* statement = nullptr;         ///< `int i = …;` of this variable alone, or `i = …;`, in the outermost block.
   const clang::VarDecl* variable = nullptr;
+  const clang::Expr* value = nullptr;
+  bool declared = false;                          ///< The statement is of the first kind.
   bool block_alone = false;                       ///< i = blockIdx.y: all threads of a block have the same.
 };
 

@@ -19,10 +19,10 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
   if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return std::nullopt;
   std::string block_index = std::string("blockIdx.") + kAxisNames[axis];
   auto place = global_index(source, kernel, axis);
-  if (!place || place->block_alone) return std::nullopt;
-  auto* declaration = place->declaration;
+  if (!place || place->block_alone || !place->declared) return std::nullopt;
+  auto* declaration = place->statement;
   auto* index = place->variable;
-  auto begin = source.span(declaration), init = source.span(index->getInit());
+  auto begin = source.span(declaration), init = source.span(place->value);
 
   bool guarded = false, changes = false, after = false;
   std::vector<TextEdit> returns;
@@ -79,6 +79,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 const Rule kCoarsen = {"coarsen", "let each block do the work of several",
                        "a guarded global index along the axis; no barriers, shared memory or other use of the block's number",
-                       {{"turns", {2, 4, 8}}}, find};
+                       {{"turns", {2, 4, 8}}}, find, {Bound::Compute}};
 
 }  // namespace kernelift

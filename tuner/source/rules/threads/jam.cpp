@@ -85,7 +85,7 @@ class Jammer {
 };
 
 bool Jammer::is_index(const clang::Stmt* statement) const {
-  return std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.declaration == statement; });
+  return std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.statement == statement; });
 }
 
 Jammer::Axes Jammer::axes_of(const clang::Stmt* statement) const {
@@ -190,7 +190,7 @@ std::map<std::string, std::string> Jammer::names_for(const std::vector<int64_t>&
 /// so that what they share is in the same registers.
 std::string Jammer::index_text(size_t axis, const std::string& number) const {
   auto& [index, count] = axes_[axis];
-  std::string text = source_.spelled(index.variable->getInit()), factor = std::to_string(count);
+  std::string text = source_.spelled(index.value), factor = std::to_string(count);
   if (index.axis == 0 || index.block_alone) {
     std::string block = std::string("blockIdx.") + kAxisNames[index.axis];
     size_t at = text.find(block);
@@ -325,7 +325,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   int64_t count = 1;
   std::string turn = source_.fresh_name("turn");
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
-    auto init = source_.span(axes_[axis].first.variable->getInit());
+    auto init = source_.span(axes_[axis].first.value);
     std::string number = turn;
     if (count > 1) number = "(" + number + " / " + std::to_string(count) + ")";
     if (axis + 1 < axes_.size()) number += " % " + std::to_string(axes_[axis].second);
@@ -381,7 +381,7 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
 /// One variable for each neighbour along the axis.
 bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& out) const {
   auto& index = axes_[axis].first;
-  auto whole = source_.span(index.declaration), init = source_.span(index.variable->getInit());
+  auto whole = source_.span(index.statement), init = source_.span(index.value);
   if (!whole || !init) return false;
   std::string head = source_.text().substr(whole->begin, init->begin - whole->begin);
   for (auto& choice : choices(1U << axis)) {
@@ -420,7 +420,7 @@ std::optional<std::string> Jammer::rewrite() {
   }
   for (auto& [index, count] : axes_)
     for (auto* statement : statements)
-      if (statement != index.declaration && changed_within(statement).contains(index.variable)) return std::nullopt;
+      if (statement != index.statement && changed_within(statement).contains(index.variable)) return std::nullopt;
   if (!renamable()) return std::nullopt;
 
   std::string indent = source_.indentation(begin_), out, all;
@@ -429,7 +429,7 @@ std::optional<std::string> Jammer::rewrite() {
     auto* guard = llvm::dyn_cast<clang::IfStmt>(statement);
     if (is_index(statement)) {
       for (size_t axis = 0; axis < axes_.size(); ++axis)
-        if (axes_[axis].first.declaration == statement && !declare_index(axis, indent, out)) return std::nullopt;
+        if (axes_[axis].first.statement == statement && !declare_index(axis, indent, out)) return std::nullopt;
     } else if (!guard || !guards_.contains(guard)) {
       inside.push_back(statement);
     } else {
@@ -477,7 +477,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     bool enough = std::any_of(facts.geometries.begin(), facts.geometries.end(),
                               [&](auto& geometry) { return along(geometry.grid, axis) >= wanted[axis]; });
     bool single = std::all_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.block, axis) == 1; });
-    if (!index || !enough || (index->block_alone && !single)) return {};
+    if (!index || !index->declared || !enough || (index->block_alone && !single)) return {};
     for (auto& geometry : facts.geometries) divisible &= along(geometry.grid, axis) % wanted[axis] == 0;
     // Adjacent neighbours reach as far as blocks that are cut short do not.
     axes.push_back({*index, wanted[axis]});

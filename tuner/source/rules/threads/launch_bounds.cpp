@@ -30,6 +30,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kLaunchBounds = {"launch_bounds", "state the block size, and how many blocks should fit a multiprocessor",
-                            "the kernel has no __launch_bounds__ yet", {{"min_blocks", {0, 2, 4, 8}}}, find};
+                            "the kernel has no __launch_bounds__ yet", {{"min_blocks", {0, 2, 4, 8}}}, find, {Bound::Latency}};
 
 }  // namespace kernelift

@@ -45,9 +45,16 @@ const clang::VarDecl* root_of(const clang::Expr* lvalue) {
 
 class Sharing {
  public:
-  Sharing(const KernelSource& source, const clang::VarDecl* item, int64_t lanes)
+  /// `columns`: lanes that lie side by side work on items side by side, so that their loads stay together where items are
+  /// neighbours in memory; else lanes side by side share an item.
+  Sharing(const KernelSource& source, const clang::VarDecl* item, int64_t lanes, bool columns)
       : source_(source), item_(item), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
-    mask_ = lanes == kWarp ? "0xffffffffu" : "(" + std::to_string((uint64_t{1} << lanes) - 1) + "u << (threadIdx.x & " + std::to_string(kWarp - lanes) + "))";
+    int64_t items = kWarp / lanes;
+    uint64_t group = 0;
+    for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
+    mask_ = lanes == kWarp ? "0xffffffffu" : "(" + std::to_string(group) + "u << (threadIdx.x & " + std::to_string(columns ? items - 1 : kWarp - lanes) + "))";
+    hops_ = columns ? "for (int " + hop_ + " = 16; " + hop_ + " >= " + std::to_string(items) + "; " + hop_ + " /= 2) "
+                    : "for (int " + hop_ + " = " + std::to_string(lanes / 2) + "; " + hop_ + " > 0; " + hop_ + " /= 2) ";
   }
 
   bool take_list(const std::vector<const clang::Stmt*>& statements);
@@ -60,13 +67,14 @@ class Sharing {
   /// Writes that reach beyond the thread's own variables.
   bool writes_memory(const clang::Stmt* statement) const;
   bool share_loop(const clang::ForStmt* loop);
+  bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
   bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
   bool store_once(const clang::Stmt* statement);
 
   const KernelSource& source_;
   const clang::VarDecl* item_;
-  std::string count_, lane_, hop_, mask_;
+  std::string count_, lane_, hop_, mask_, hops_;
   std::vector<TextEdit> edits_;
   size_t loops_ = 0;
 };
@@ -119,6 +127,29 @@ const clang::VarDecl* counter_of(const clang::ForStmt* loop, const clang::Expr*&
   return counter;
 }
 
+/// Declared outside, but of one turn: every turn sets it before it reads it, and nobody reads it later.
+bool Sharing::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const {
+  if (variable->getInit() || !variable->getType()->isArithmeticType()) return false;
+  auto range = source_.span(loop);
+  const clang::DeclRefExpr* first = nullptr;
+  bool inside = range.has_value();
+  for (auto* function : source_.functions())
+    walk(function->getBody(), [&](const clang::Stmt* inner) {
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+      if (!reference || reference->getDecl() != variable) return inside;
+      auto at = source_.offset(reference->getLocation());
+      if (!at || *at < range->begin || *at >= range->end) inside = false;
+      else if (!first) first = reference;
+      return inside;
+    });
+  if (!inside || !first) return false;
+  auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(source_.parent(first));
+  if (!set || set->getOpcode() != clang::BO_Assign || set->getLHS()->IgnoreParens() != first) return false;
+  for (const clang::Stmt* up = set; up && up != loop; up = source_.parent(up))
+    if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator, clang::WhileStmt, clang::DoStmt>(up)) return false;
+  return true;
+}
+
 /// Every variable from outside that the loop changes is only ever gathered into.
 bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const {
   std::set<const clang::VarDecl*> own;
@@ -131,7 +162,7 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
   own.insert(counter);
   std::set<const clang::VarDecl*> roots;
   for (auto* variable : changed_within(loop->getBody()))
-    if (!own.contains(variable)) roots.insert(variable);
+    if (!own.contains(variable) && !is_temporary(loop, variable)) roots.insert(variable);
   std::map<const clang::VarDecl*, size_t> gathered_mentions, mentions;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner))
@@ -177,12 +208,14 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
   std::set<const clang::VarDecl*> written;
   bool good = true;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
-    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner)) good &= !writes_memory(call);
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !llvm::isa<clang::CXXOperatorCallExpr>(call)) good &= !writes_memory(call);
     if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(inner))
       if (auto* base = named_variable(subscript->getBase())) touched[base].insert(squeezed(source_.spelled(subscript->getIdx())));
-    auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner);
-    if (!binary || !binary->isAssignmentOp() || root_of(binary->getLHS())) return good;
-    auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
+    const clang::Expr* set = nullptr;
+    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner); binary && binary->isAssignmentOp()) set = binary->getLHS();
+    if (auto* assigned = llvm::dyn_cast<clang::CXXOperatorCallExpr>(inner); assigned && assigned->isAssignmentOp()) set = assigned->getArg(0);
+    if (!set || root_of(set)) return good;
+    auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(set->IgnoreParens());
     auto* base = target ? named_variable(target->getBase()) : nullptr;
     if (!base || !variables_in(target->getIdx()).contains(counter)) good = false;
     else written.insert(base);
@@ -213,7 +246,7 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   std::string indent = source_.indentation(begin->begin), before, after;
   for (auto& [target, how] : gathered) {
     std::string shuffled = "__shfl_xor_sync(" + mask_ + ", " + target + ", " + hop_ + ")";
-    std::string hops = "\n" + indent + "for (int " + hop_ + " = " + count_ + " / 2; " + hop_ + " > 0; " + hop_ + " /= 2) " + target;
+    std::string hops = "\n" + indent + hops_ + target;
     if (how.how == Gathering::Choice) {
       after += hops + " = " + how.function + "(" + target + ", " + shuffled + ");";
       continue;
@@ -274,21 +307,23 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   if (!body || !kernel->getReturnType()->isVoidType() || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return {};
   int64_t lanes = values.at("lanes");
+  bool columns = values.at("columns") != 0;
+  if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
   for (auto& geometry : facts.geometries) {
     bool flat = geometry.block.x % kWarp == 0 && geometry.block.y == 1 && geometry.block.z == 1 && geometry.grid.y == 1 && geometry.grid.z == 1;
     if (!flat || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
   }
   auto index = global_index(source, kernel, 0);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
-  auto declared = source.span(index->declaration), init = source.span(index->variable->getInit());
-  auto end = source.statement_end(index->declaration);
-  if (!declared || !init || !end || changed_within(body).size() == 0) return {};
-  Sharing sharing(source, index->variable, lanes);
+  auto declared = source.span(index->statement), init = source.span(index->value);
+  auto end = source.statement_end(index->statement);
+  if (!declared || !init || !end) return {};
+  Sharing sharing(source, index->variable, lanes, columns);
   bool after = false;
   for (auto* statement : body->body()) {
     if (after && (changed_within(statement).contains(index->variable) || !sharing.take(statement))) return {};
-    if (!after && statement != index->declaration && !llvm::isa<clang::DeclStmt>(statement)) return {};
-    after |= statement == index->declaration;
+    if (!after && statement != index->statement && !llvm::isa<clang::DeclStmt>(statement)) return {};
+    after |= statement == index->statement;
   }
   if (sharing.loops() == 0) return {};
   Opportunity found;
@@ -296,8 +331,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
-  found.edits.push_back({init->begin, init->end, "(" + source.spelled(index->variable->getInit()) + ") / " + std::to_string(lanes)});
-  found.edits.push_back({*end, *end, "\n" + indent + "const int " + sharing.lane() + " = threadIdx.x % " + std::to_string(lanes) + ";"});
+  std::string thread = "(" + source.spelled(index->value) + ")", count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
+  found.edits.push_back({init->begin, init->end, columns ? thread + " / 32 * " + items + " + " + thread + " % " + items : thread + " / " + count});
+  found.edits.push_back({*end, *end, "\n" + indent + "const int " + sharing.lane() + " = threadIdx.x % " +
+                                         (columns ? "32 / " + items : count) + ";"});
   return {found};
 }
 
@@ -305,6 +342,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 const Rule kWarpRows = {"warp_rows", "let the lanes of a warp walk along one row together instead of each along its own",
                         "one-dimensional blocks of whole warps; loops that sum up, choose, or write an element a turn",
-                        {{"lanes", {32, 8}}}, find, {Bound::Memory, Bound::Latency}};
+                        {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift
