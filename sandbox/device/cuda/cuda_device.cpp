@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "core/toolchain/cuda_driver.h"
@@ -360,13 +361,34 @@ void see_only(int ordinal) {
   setenv("CUDA_VISIBLE_DEVICES", chosen.c_str(), 1);
 }
 
+/// Asked of the driver once all others are hidden, it could say no more than that it has no device.
+Status check_ordinal(int ordinal) {
+  std::string why;
+  int there = 0;
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::istringstream names(visible);
+    for (std::string name; std::getline(names, name, ',') && !name.starts_with("-");) ++there;
+    why = "CUDA_VISIBLE_DEVICES=" + std::string(visible) + " leaves " + std::to_string(there) + " to be seen";
+  } else {
+    std::error_code code;
+    for (auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", code)) there += gpu.is_directory();
+    if (there == 0) return done();  // Not every system lists them there.
+    why = "this machine has " + std::to_string(there);
+  }
+  if (ordinal < there) return done();
+  return environment_error("there is no GPU " + std::to_string(ordinal) + "; " + why + " (nvidia-smi -L lists them)");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options) {
   // The driver's cache would answer for the compiler, and writes into the user's home.
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   KERNELIFT_ASSIGN(const CudaDriver* driver, CudaDriver::open());
-  if (options.alone) see_only(options.ordinal);
+  if (options.alone) {
+    KERNELIFT_TRY(check_ordinal(options.ordinal));
+    see_only(options.ordinal);
+  }
   auto device = std::make_unique<CudaDevice>(*driver, options.alone ? 0 : options.ordinal);
   if (auto opened = device->open(options); !opened.ok()) return std::move(opened).error().in("GPU " + std::to_string(options.ordinal));
   return std::unique_ptr<Device>(std::move(device));

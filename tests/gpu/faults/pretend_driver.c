@@ -34,10 +34,19 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
 }
 
 /* The memory that was free when it was asked for has gone to somebody else. */
-int cuMemCreate(void* handle, size_t size, const void* properties, unsigned long long flags) {
+static int over_budget(size_t size) {
   static unsigned long long given;
-  if (getenv("PRETEND_BUDGET") && (given += size) > number("PRETEND_BUDGET")) return kOutOfMemory;
+  return getenv("PRETEND_BUDGET") && (given += size) > number("PRETEND_BUDGET");
+}
+
+int cuMemCreate(void* handle, size_t size, const void* properties, unsigned long long flags) {
+  if (over_budget(size)) return kOutOfMemory;
   return ((int (*)(void*, size_t, const void*, unsigned long long))real("cuMemCreate"))(handle, size, properties, flags);
+}
+
+int cuMemAlloc_v2(Address* address, size_t size) {
+  if (over_budget(size)) return kOutOfMemory;
+  return ((int (*)(Address*, size_t))real("cuMemAlloc_v2"))(address, size);
 }
 
 int cuMemAddressReserve(Address* address, size_t size, size_t alignment, Address wanted, unsigned long long flags) {
