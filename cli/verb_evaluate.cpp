@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string mep, candidates;
-  bool cold = false, separately = false, confirm = false;
+  bool cold = false, separately = false, confirm = false, as_built = false;
   unsigned workers = 0;
   double tolerance = 0;
 };
@@ -46,7 +46,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(auto candidates, read_candidates(options.candidates));
   EvaluatorOptions how;
   how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
-  how.share_measurements = !options.separately;
+  how.share_measurements = !options.separately, how.as_built = options.as_built;
   how.few_candidates = candidates.size() < 4;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
@@ -100,6 +100,7 @@ Action setup(CLI::App& app) {
   app.add_option("CANDIDATES", options->candidates, "File with one candidate per line, as JSON")->required();
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately, "Measure equal code again instead of once");
+  app.add_flag("--as-built", options->as_built, "Time who may be the best as the application's own compiler builds it, as tune does (GPUs)");
   app.add_flag("--confirm", options->confirm, "Confirm who seems to win in a fresh process");
   app.add_option("--workers", options->workers, "Compile workers (default: one per core)");
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);

@@ -3,6 +3,7 @@
 #include "sandbox/compile/nvcc_image.h"
 
 #include <elf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -244,7 +245,12 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
   process.folder = options_.folder.empty() ? folder->path() : options_.folder;
   process.timeout = options_.time_limit;
   process.environment = {{"TMPDIR", folder->path().string()}, {"CCACHE_DISABLE", "1"}};
-  process.prepare = [&] { return enter_jail(jail); };
+  process.prepare = [&] {
+    // Behind our own compile workers: the search goes on meanwhile.
+    constexpr int kPolite = 10;
+    (void)!::nice(kPolite);
+    return enter_jail(jail);
+  };
   /// True if it ended well; else `reply` says what happened.
   auto run = [&](const std::vector<std::string>& command) {
     auto outcome = run_process(command, process);

@@ -40,17 +40,6 @@ RunnerSettings runner_settings(const EvaluatorOptions& options) {
   return settings;
 }
 
-TrialCode trial_code(const Candidate& candidate, const std::string& image) {
-  return {image, candidate.launches, candidate.scratch, candidate.values};
-}
-
-Verdict abandoned() {
-  Verdict verdict;
-  verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
-  verdict.detail = "abandoned: the run ended before it was measured";
-  return verdict;
-}
-
 }  // namespace
 
 std::string cpu_device_label(unsigned threads) {
@@ -86,7 +75,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
-  evaluator->baseline_key_ = evaluator->code_key({}, evaluator->baseline_code_.image);
+  evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
     if (!options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
     return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
@@ -95,21 +84,15 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         evaluator->report_.complaint());
 
-  evaluator->compilers_ = evaluator->baseline_.pool->workers();
-  for (unsigned i = 0; i < evaluator->baseline_.pool->workers(); ++i)
-    evaluator->threads_.emplace_back([self = evaluator.get()] { self->compile_jobs(); });
-  evaluator->threads_.emplace_back([self = evaluator.get()] { self->measure_jobs(); });
+  EvaluationQueue::Hooks hooks;
+  hooks.measurers.push_back([self = evaluator.get()](const EvaluationJob& job) { return self->measure(job); });
+  hooks.label = [self = evaluator.get()](const EvaluationJob& job, Verdict& verdict) { self->label(job, verdict); };
+  hooks.era_began = [now = evaluator->shared_era_->now](uint64_t era) { now->store(era); };
+  evaluator->queue_ = std::make_unique<EvaluationQueue>(*evaluator->baseline_.pool, std::move(hooks));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
 
-CpuEvaluator::~CpuEvaluator() {
-  {
-    std::lock_guard lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
-  }
-  for (auto& thread : threads_) thread.join();
-}
+CpuEvaluator::~CpuEvaluator() = default;
 
 std::function<void(bool)> CpuEvaluator::quieting() {
   return [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
@@ -125,118 +108,26 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
 
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
-std::future<Verdict> CpuEvaluator::submit(Candidate candidate) {
-  Job job;
-  job.candidate = std::move(candidate);
-  job.begun = std::chrono::steady_clock::now();
-  auto future = job.promise.get_future();
-  std::lock_guard lock(mutex_);
-  job.era = era_;
-  to_compile_.push_back(std::move(job));
-  changed_.notify_all();
-  return future;
-}
+std::future<Verdict> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
-void CpuEvaluator::finish(Job& job, Verdict verdict) const {
+void CpuEvaluator::abandon() { queue_->abandon(); }
+
+void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = device_;
-  verdict.compile_seconds = job.compiled.seconds();
-  verdict.evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
   uint64_t code_bytes = 0;
   for (auto& kernel : job.compiled.kernels) {
     code_bytes += kernel.code_bytes;
     verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
   }
   if (job.compiled.ok()) verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
-  job.promise.set_value(std::move(verdict));
 }
 
-void CpuEvaluator::compile_jobs() {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return closing_ || !to_compile_.empty(); });
-      if (to_compile_.empty()) {
-        --compilers_;
-        changed_.notify_all();
-        return;
-      }
-      job = std::move(to_compile_.front());
-      to_compile_.pop_front();
-    }
-    job.compiled = baseline_.pool->compile(job.candidate.source, job.candidate.recipe);
-    if (!job.compiled.ok()) {
-      finish(job, rejected(job.compiled));
-      continue;
-    }
-    std::lock_guard lock(mutex_);
-    if (job.era != era_) {
-      finish(job, abandoned());
-      continue;
-    }
-    to_measure_.push_back(std::move(job));
-    changed_.notify_all();
-  }
-}
-
-void CpuEvaluator::measure_jobs() {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      // Jobs in flight at the end are answered too: a future must never be left broken.
-      changed_.wait(lock, [&] { return compilers_ == 0 || !to_measure_.empty(); });
-      if (to_measure_.empty()) return;
-      job = std::move(to_measure_.front());
-      to_measure_.pop_front();
-    }
-    finish(job, measure(job));
-  }
-}
-
-void CpuEvaluator::abandon() {
-  std::lock_guard lock(mutex_);
-  shared_era_->now->store(++era_);
-  for (auto* jobs : {&to_compile_, &to_measure_}) {
-    for (auto& job : *jobs) finish(job, abandoned());
-    jobs->clear();
-  }
-}
-
-Verdict CpuEvaluator::rejected(const CompileReply& compiled) const {
-  Verdict verdict;
-  verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;
-  return verdict;
-}
-
-Hash CpuEvaluator::code_key(const Candidate& candidate, const std::string& image) const {
-  Candidate run;  // What is run, without how it came about.
-  run.launches = candidate.launches, run.scratch = candidate.scratch;
-  if (!candidate.launches.empty() || !candidate.scratch.empty()) run.values = candidate.values;
-  run.source = image;
-  return run.key();
-}
-
-Verdict CpuEvaluator::same_as_baseline() const {
-  Verdict verdict;
-  verdict.stage = Stage::Time;
-  verdict.detail = "the same code as the original";
-  for (auto& instance : report_.instances) {
-    if (instance.held_out) continue;
-    Timing timing;
-    timing.instance = instance.id, timing.weight = instance.weight, timing.cold = options_.cold;
-    timing.baseline_seconds = timing.seconds = instance.seconds;
-    verdict.timings.push_back(timing);
-  }
-  return verdict;
-}
-
-Verdict CpuEvaluator::measure(const Job& job) {
+Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
   std::lock_guard one_at_a_time(confirming_);
   if (options_.share_measurements) {
-    if (key == baseline_key_) return same_as_baseline();
+    if (key == baseline_key_) return same_as_original(report_, options_.cold);
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
   if (!runner_ || !runner_->alive())
@@ -289,15 +180,8 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
 }
 
 std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
-  Job job;
-  job.candidate = candidate;
-  job.begun = std::chrono::steady_clock::now();
-  auto future = job.promise.get_future();
-  job.compiled = baseline_.pool->compile(candidate.source, candidate.recipe);
-  if (!job.compiled.ok()) {
-    finish(job, rejected(job.compiled));
-    return future.get();
-  }
+  EvaluationJob job = queue_->compile(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   std::lock_guard one_at_a_time(confirming_);
   auto over = [&] { return deadline && Deadline::clock::now() >= *deadline; };
   Status ready = refresh(deadline);
@@ -318,8 +202,7 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
     if (!deadline)
       confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
   }
-  finish(job, std::move(verdict));
-  return future.get();
+  return queue_->finished(job, std::move(verdict));
 }
 
 Verdict CpuEvaluator::confirm(const Candidate& candidate) { return confirm_within(candidate, {}).value_or(abandoned()); }

@@ -2,14 +2,12 @@
 // measuring slot, during which the compile workers stand still. Equal code is measured once: candidates whose image and
 // launches are equal share a verdict, and what is equal to the original is its equal without being run.
 #pragma once
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/runner_process.h"
 
 namespace kernelift {
@@ -28,21 +26,9 @@ class CpuEvaluator : public Evaluator {
   ConfirmCost confirm_cost() const override;
 
  private:
-  struct Job {
-    Candidate candidate;
-    std::promise<Verdict> promise;
-    CompileReply compiled;
-    std::chrono::steady_clock::time_point begun;
-    uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
-  };
   CpuEvaluator() = default;
-  void compile_jobs();
-  void measure_jobs();
-  Verdict measure(const Job& job);
-  Verdict rejected(const CompileReply& compiled) const;
-  void finish(Job& job, Verdict verdict) const;
-  Hash code_key(const Candidate& candidate, const std::string& image) const;
-  Verdict same_as_baseline() const;
+  Verdict measure(const EvaluationJob& job);
+  void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
@@ -66,15 +52,9 @@ class CpuEvaluator : public Evaluator {
   double calibration_seconds_ = 0;
   double confirmed_seconds_ = 0;      ///< The longest confirmation so far.
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> to_compile_, to_measure_;
-  bool closing_ = false;
-  uint64_t era_ = 0;
   struct SharedEra;
-  std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of era_.
-  unsigned compilers_ = 0;  ///< Compiling threads that are still at work.
-  std::vector<std::thread> threads_;
+  std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of the queue's era.
+  std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
 };
 
 }  // namespace kernelift

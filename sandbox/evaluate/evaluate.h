@@ -24,6 +24,8 @@ struct EvaluatorOptions {
   int most_rounds = 60;                ///< Pairs of samples, original and candidate.
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's and the derived one.
   bool few_candidates = false;         ///< Only a few will come: start at once, compile each a little slower.
+  /// Whoever may be the best is built and timed as the application's own compiler builds it too, where that is here. GPUs only.
+  bool as_built = true;
   bool share_measurements = true;      ///< Candidates of equal image and launches are measured once.
   /// When the run that this is for must be over: the original is not calibrated any longer than that.
   std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -373,11 +373,12 @@ Json to_json(const BaselineReport& report) {
                          {"recorded_seconds", instance.recorded_seconds},
                          {"seconds", instance.seconds},
                          {"spread", instance.spread},
+                         {"application_seconds", instance.application_seconds},
                          {"fastest_write_seconds", instance.fastest_write_seconds},
                          {"failure", instance.failure},
                          {"buffers", buffers}});
   }
-  return {{"instances", instances}};
+  return {{"instances", instances}, {"application_trouble", report.application_trouble}};
 }
 
 Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where) {
@@ -389,6 +390,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       instance.timed = entry.value("timed", true);
       instance.weight = entry.at("weight"), instance.recorded_seconds = entry.at("recorded_seconds");
       instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
+      instance.application_seconds = entry.at("application_seconds");
       instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
       for (auto& buffer : entry.at("buffers"))
         instance.buffers.push_back(
@@ -396,6 +398,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
              buffer.at("tolerance")});
       report.instances.push_back(std::move(instance));
     }
+    report.application_trouble = from.at("application_trouble");
     return report;
   });
 }

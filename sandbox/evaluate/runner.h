@@ -31,12 +31,14 @@ struct InstanceReport {
   double weight = 1;
   double recorded_seconds = 0;       ///< In the application; 0 if unknown.
   double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
+  double application_seconds = 0;    ///< The same of the application's own machine code; 0: not known.
   double fastest_write_seconds = 0;  ///< For the bytes that it changes: the physics floor's measure.
   std::string failure;               ///< Set when it did not run at all.
   std::vector<BufferReport> buffers;
 };
 struct BaselineReport {
   std::vector<InstanceReport> instances;
+  std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
   bool pass() const;
   /// The first thing that is wrong, as a sentence; empty if nothing is.
   std::string complaint() const;
@@ -59,6 +61,7 @@ struct Inquiry {
   double rival = 1;                 ///< Speedup of the best so far: who stays clearly below is soon given up.
   std::optional<Deadline> deadline; ///< A confirmation takes fewer samples to keep it.
   uint64_t era = 0;
+  bool against_application = false; ///< Timed against the application's own machine code, where the runner has it.
 };
 
 class Runner {

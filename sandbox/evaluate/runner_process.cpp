@@ -1,7 +1,7 @@
 // Both ends of the conversation with a runner; see runner_process.h.
 #include "sandbox/evaluate/runner_process.h"
 
-#include "sandbox/jail/wire.h"
+#include "sandbox/evaluate/runner_wire.h"
 
 namespace kernelift {
 namespace {
@@ -20,12 +20,9 @@ uint64_t ticks(const std::optional<Deadline>& deadline) {
 }
 
 std::string encode(const TrialCode& code, const std::vector<std::string>& roundings, const Inquiry& inquiry) {
-  Candidate carrier;  // Its JSON has everything but the image.
-  carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
-  return WireWriter()
-      .text(code.image)
-      .text(to_json(carrier).dump())
-      .texts(roundings)
+  WireWriter writer;
+  put(writer, code);
+  return writer.texts(roundings)
       .number(inquiry.confirm)
       .real(inquiry.rival)
       .number(ticks(inquiry.deadline))
@@ -36,20 +33,14 @@ std::string encode(const TrialCode& code, const std::vector<std::string>& roundi
 std::optional<Request> decode(std::string_view bytes) {
   WireReader reader(bytes);
   Request request;
-  request.code.image = reader.text();
-  auto json = parse_json(reader.text(), "candidate");
+  bool good = take(reader, request.code);
   request.roundings = reader.texts();
   request.inquiry.confirm = reader.number();
   request.inquiry.rival = reader.real();
   if (uint64_t deadline = reader.number())
     request.inquiry.deadline = Deadline(Deadline::duration(static_cast<int64_t>(deadline)));
   request.inquiry.era = reader.number();
-  if (!reader.ok() || !json.ok()) return std::nullopt;
-  auto carrier = candidate_from_json(*json, "candidate");
-  if (!carrier.ok()) return std::nullopt;
-  request.code.launches = std::move(carrier->launches), request.code.scratch = std::move(carrier->scratch),
-  request.code.values = std::move(carrier->values);
-  return request;
+  return good && reader.ok() ? std::optional(std::move(request)) : std::nullopt;
 }
 
 void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings) {
@@ -119,19 +110,9 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, co
 }
 
 std::optional<Verdict> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
-  Verdict lost;
-  lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
   auto answer = ask(kEvaluate, candidate, {}, inquiry);
-  if (!answer.ok()) {
-    lost.detail = answer.error().message;
-    return lost;
-  }
-  if (answer->empty()) return std::nullopt;
-  auto json = parse_json(*answer, "verdict");
-  auto verdict = json.ok() ? verdict_from_json(*json, "verdict") : Result<Verdict>(json.error());
-  if (verdict.ok()) return std::move(*verdict);
-  lost.detail = verdict.error().message;
-  return lost;
+  if (answer.ok() && answer->empty()) return std::nullopt;
+  return verdict_from_answer(answer);
 }
 
 }  // namespace kernelift

@@ -15,6 +15,8 @@ FakeDevice::FakeDevice(std::map<std::string, FakeImage> images) : images_(std::m
 
 Result<DeviceImage> FakeDevice::load(std::string_view image) {
   auto found = images_.find(std::string(image));
+  if (auto other = found == images_.end() && unregistered ? unregistered(image) : std::nullopt)
+    found = images_.emplace(std::string(image), std::move(*other)).first;
   if (found == images_.end()) return environment_error("not an image: " + std::string(image.substr(0, 40)));
   DeviceImage loaded;
   for (auto& [name, registered] : found->second.kernels) {

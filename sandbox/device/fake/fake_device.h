@@ -3,6 +3,7 @@
 // deterministic. It fails like a GPU does: a launch may be refused, crash or hang, and after the latter two nothing runs.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sandbox/device/device.h"
@@ -45,6 +46,8 @@ class FakeDevice : public Device {
   DeviceFacts& editable_facts() { return facts_; }
   /// place() refuses these addresses, as a driver may.
   std::set<uint64_t> refused;
+  /// What an image is that is not registered, e.g. a real compiler's; nullopt: none.
+  std::function<std::optional<FakeImage>(std::string_view)> unregistered;
   bool throttled = false;
   uint64_t copied_bytes = 0;  ///< By programs, so far.
 

@@ -10,24 +10,6 @@
 namespace kernelift {
 namespace {
 
-
-TrialCode trial_code(const Candidate& candidate, const std::string& image) {
-  return {image, candidate.launches, candidate.scratch, candidate.values};
-}
-
-Verdict abandoned() {
-  Verdict verdict;
-  verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
-  verdict.detail = "abandoned: the run ended before it was measured";
-  return verdict;
-}
-
-Verdict rejected(const CompileReply& compiled) {
-  Verdict verdict;
-  verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;
-  return verdict;
-}
-
 GpuRunnerSettings runner_settings(const EvaluatorOptions& options) {
   GpuRunnerSettings settings;
   settings.launch_limit = options.launch_limit;
@@ -74,25 +56,24 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
   return {};
 }
 
-Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options) {
+Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options,
+                                                         const Runners& runners) {
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   std::unique_ptr<CudaEvaluator> evaluator(new CudaEvaluator(mep, folder, options));
-  KERNELIFT_TRY(evaluator->prepare());
+  KERNELIFT_TRY(evaluator->prepare(runners));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
 
-Status CudaEvaluator::prepare() {
+Status CudaEvaluator::prepare(const Runners& runners) {
   KERNELIFT_ASSIGN(int wanted, cuda_ordinal(options_.device));
   // The runner's nursery first: it is forked while this process is still small.
-  KERNELIFT_ASSIGN(runners_, cuda_runners(mep_, folder_, runner_settings(options_)));
-  auto first = std::make_unique<Lane>();
-  first->ordinal = std::max(wanted, 0);
-  KERNELIFT_ASSIGN(first->process, GpuProcess::open(*runners_, wanted));
-  facts_ = first->process->facts();
-  first->process.reset();
-  lanes_.push_back(std::move(first));
+  KERNELIFT_ASSIGN(runners_, runners(mep_, folder_, runner_settings(options_)));
+  lanes_.push_back(std::make_unique<Lane>());
+  lanes_[0]->ordinal = std::max(wanted, 0);
+  KERNELIFT_ASSIGN(auto opened, GpuProcess::open(*runners_, wanted));
+  facts_ = opened->facts();
   for (int twin : facts_.twins) {
     if (wanted >= 0 || twin == 0) continue;
     lanes_.push_back(std::make_unique<Lane>());
@@ -105,257 +86,209 @@ Status CudaEvaluator::prepare() {
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
-  baseline_code_.image = baseline_.reply.image;
-  baseline_key_ = code_key({}, baseline_code_.image);
-  auto begin = Deadline::clock::now();
-  KERNELIFT_TRY(start_lane(*lanes_[0], baseline_code_));
-  calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
+  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application()};
+  original_key_ = code_key({}, baseline_.reply.image);
+  KERNELIFT_TRY(start_lane(*lanes_[0], std::move(opened)));
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
-  compilers_ = baseline_.pool->workers();
-  for (unsigned i = 0; i < compilers_; ++i) threads_.emplace_back([this] { compile_jobs(); });
-  for (auto& lane : lanes_) threads_.emplace_back([this, lane = lane.get()] { measure_jobs(*lane); });
+  EvaluationQueue::Hooks hooks;
+  for (auto& lane : lanes_)
+    hooks.measurers.push_back([this, lane = lane.get()](EvaluationJob& job) { return measure(*lane, job); });
+  hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
+  hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
+  hooks.rebuilders = rebuilders();
+  queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
   return done();
 }
 
-CudaEvaluator::~CudaEvaluator() {
-  {
-    std::lock_guard lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
-  }
-  for (auto& thread : threads_) thread.join();
-  // Runners go before the nursery that reaps them.
-  lanes_.clear();
-}
-
-Status CudaEvaluator::start_lane(Lane& lane, const TrialCode& baseline) {
+Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened) {
   lane.process.reset();  // Its memory is needed by the next one.
-  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, baseline, baseline_.roundings, options_.cold, lane.fatal, lane.report));
+  auto begin = Deadline::clock::now();
+  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal, lane.report, std::move(opened)));
+  calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  lane.fresh = true;
   return done();
 }
 
-int CudaEvaluator::parallelism() const { return static_cast<int>(2 * baseline_.pool->workers() + lanes_.size()); }
-
-std::future<Verdict> CudaEvaluator::submit(Candidate candidate) {
-  Job job;
-  job.candidate = std::move(candidate);
-  job.begun = std::chrono::steady_clock::now();
-  auto future = job.promise.get_future();
-  std::lock_guard lock(mutex_);
-  job.era = era_;
-  to_compile_.push_back(std::move(job));
-  changed_.notify_all();
-  return future;
+unsigned CudaEvaluator::rebuilders() const {
+  return options_.as_built && as_built_->builds() ? std::max(1u, baseline_.pool->workers() / 2) : 0;
 }
 
-void CudaEvaluator::finish(Job& job, Verdict verdict) const {
+int CudaEvaluator::parallelism() const {
+  // Who waits for the slower compiler must not keep the others from being tried.
+  constexpr unsigned kWaitingEach = 3;
+  return static_cast<int>(2 * baseline_.pool->workers() + lanes_.size() + kWaitingEach * rebuilders());
+}
+
+std::future<Verdict> CudaEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
+
+void CudaEvaluator::abandon() { queue_->abandon(); }
+
+void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = facts_.label;
-  verdict.compile_seconds = job.compiled.seconds();
-  verdict.evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+  bool rebuilt = !job.rebuilt.image.empty();
   double spills = 0;
   for (auto& kernel : job.compiled.kernels) spills += kernel.spill_bytes;
-  if (!job.compiled.kernels.empty()) verdict.counters["spill_bytes"] = spills;
+  if (!job.compiled.kernels.empty() && !rebuilt) verdict.counters["spill_bytes"] = spills;
   // Tells which candidates came out as the same machine code; as many bits as a double holds.
-  constexpr int kDroppedBits = 12;
-  if (job.compiled.ok()) verdict.counters["image_id"] = static_cast<double>(hash_text(job.compiled.image).high >> kDroppedBits);
-  job.promise.set_value(std::move(verdict));
+  auto image_id = [](const std::string& image) {
+    constexpr int kDroppedBits = 12;
+    return static_cast<double>(hash_text(image).high >> kDroppedBits);
+  };
+  if (!job.compiled.ok()) return;
+  verdict.counters["image_id"] = image_id(rebuilt ? job.rebuilt.image : job.compiled.image);
+  verdict.counters["clang_image_id"] = image_id(job.compiled.image);
 }
 
-void CudaEvaluator::compile_jobs() {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return closing_ || !to_compile_.empty(); });
-      if (to_compile_.empty()) {
-        --compilers_;
-        changed_.notify_all();
-        return;
-      }
-      job = std::move(to_compile_.front());
-      to_compile_.pop_front();
-    }
-    job.compiled = baseline_.pool->compile(job.candidate.source, job.candidate.recipe);
-    if (!job.compiled.ok()) {
-      finish(job, rejected(job.compiled));
-      continue;
-    }
-    std::lock_guard lock(mutex_);
-    if (job.era != era_) {
-      finish(job, abandoned());
-      continue;
-    }
-    to_measure_.push_back(std::move(job));
-    changed_.notify_all();
-  }
+bool CudaEvaluator::is_original(const Candidate& candidate) const {
+  return candidate.source == baseline_.source && candidate.recipe.is_default() && candidate.launches.empty() && candidate.scratch.empty();
 }
 
-void CudaEvaluator::measure_jobs(Lane& lane) {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      // Jobs in flight at the end are answered too: a future must never be left broken.
-      changed_.wait(lock, [&] { return compilers_ == 0 || !to_measure_.empty(); });
-      if (to_measure_.empty()) return;
-      job = std::move(to_measure_.front());
-      to_measure_.pop_front();
-    }
-    finish(job, measure(lane, job.candidate, job.compiled));
-  }
-}
-
-void CudaEvaluator::abandon() {
-  std::lock_guard lock(mutex_);
-  ++era_;
-  for (auto* jobs : {&to_compile_, &to_measure_}) {
-    for (auto& job : *jobs) finish(job, abandoned());
-    jobs->clear();
-  }
-}
-
-Hash CudaEvaluator::code_key(const Candidate& candidate, const std::string& image) const {
-  Candidate run;  // What is run, without how it came about.
-  run.launches = candidate.launches, run.scratch = candidate.scratch;
-  if (!candidate.launches.empty() || !candidate.scratch.empty()) run.values = candidate.values;
-  run.source = image;
-  return run.key();
-}
-
-Verdict CudaEvaluator::same_as_baseline(const Lane& lane) const {
-  Verdict verdict;
-  verdict.stage = Stage::Time;
-  verdict.detail = "the same code as the original";
-  for (auto& instance : lane.report.instances) {
-    if (instance.held_out) continue;
-    Timing timing;
-    timing.instance = instance.id, timing.weight = instance.weight, timing.cold = options_.cold;
-    timing.baseline_seconds = timing.seconds = instance.seconds;
-    verdict.timings.push_back(timing);
-  }
+Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
+  Verdict verdict = same_as_original(lane.report, options_.cold);
+  if (!options_.as_built || !knows_application(lane)) return verdict;
+  for (auto& timing : verdict.timings)
+    for (auto& instance : lane.report.instances)
+      if (instance.id == timing.instance) timing.baseline_seconds = timing.seconds = instance.application_seconds;
   return verdict;
 }
 
-Verdict CudaEvaluator::measure(Lane& lane, const Candidate& candidate, const CompileReply& compiled) {
-  Hash key = code_key(candidate, compiled.image);
-  std::lock_guard one_at_a_time(lane.busy);
-  if (options_.share_measurements) {
+Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against) {
+  std::pair key{against, code_key(candidate, image)};
+  Inquiry inquiry;
+  inquiry.against_application = against == Against::Application;
+  {
     std::lock_guard lock(mutex_);
-    if (key == baseline_key_) return same_as_baseline(*lanes_[0]);
-    if (auto known = measured_.find(key); known != measured_.end()) return known->second;
+    if (options_.share_measurements) {
+      if (key == std::pair{Against::Clang, original_key_}) return same_as_original(lane.report, options_.cold);
+      if (auto known = measured_.find(key); known != measured_.end()) return known->second;
+    }
+    // Who is raced against clang's original may yet be built otherwise, so it is not given up too early.
+    inquiry.rival = against == Against::Clang ? choice_.bar() : candidate.recipe.is_default() ? choice_.best_built() : best_;
   }
+  Verdict verdict = lane.process->evaluate(trial_code(candidate, image), inquiry).value_or(abandoned());
+  std::lock_guard lock(mutex_);
+  measured_[key] = verdict;
+  double low = verdict.speedup_low();
+  if (against == Against::Application) best_ = std::max(best_, low);
+  if (candidate.recipe.is_default()) against == Against::Clang ? choice_.screened(low) : choice_.built(low);
+  return verdict;
+}
+
+std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
+  std::lock_guard one_at_a_time(lane.busy);
   if (!lane.process || !lane.process->alive())
-    if (auto restarted = start_lane(lane, baseline_code_); !restarted.ok() || !lane.report.pass()) {
+    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass()) {
       Verdict verdict;
       verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load;
       verdict.detail = restarted.ok() ? lane.report.complaint() : restarted.error().message;
       return verdict;
     }
-  Inquiry inquiry;
-  inquiry.rival = rival_;
-  Verdict verdict = lane.process->evaluate(trial_code(candidate, compiled.image), inquiry).value_or(abandoned());
-  if (verdict.ok()) {
-    double low = verdict.speedup_low();
-    for (double best = rival_; low > best && !rival_.compare_exchange_weak(best, low);) {}
+  lane.fresh = false;
+  if (job.screened) return measure_rebuilt(lane, job);
+  if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
+  bool known = options_.as_built && knows_application(lane);
+  // A recipe that the application's compiler does not have: what would be embedded is this very image.
+  if (known && !job.candidate.recipe.is_default()) return race(lane, job.candidate, job.compiled.image, Against::Application);
+  Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Clang);
+  if (!known || !as_built_->builds() || !verdict.ok()) return verdict;
+  verdict.counters["as_built"] = 0;
+  verdict.detail += (verdict.detail.empty() ? "" : "; ") + ("both built by clang, not by " + as_built_->compiler());
+  BuildChoice::Worth worth;
+  {
+    std::lock_guard lock(mutex_);
+    worth = choice_.of(job.candidate, verdict.speedup());
   }
-  std::lock_guard lock(mutex_);
-  measured_[key] = verdict;
+  if (worth == BuildChoice::Worth::No || (worth == BuildChoice::Worth::IfIdle && !queue_->rebuilder_idle())) return verdict;
+  job.screened = std::move(verdict);
+  return std::nullopt;
+}
+
+Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
+  Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+  verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
+  verdict.counters["as_built"] = 1;
+  add_clang_figures(lane, job, verdict);
   return verdict;
 }
 
-std::optional<Verdict> CudaEvaluator::afresh(Lane& lane, const TrialCode& baseline, const TrialCode& candidate, const Inquiry& inquiry) {
+void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict) {
+  Verdict clang = job.screened ? *job.screened : race(lane, job.candidate, job.compiled.image, Against::Clang);
+  if (!clang.ok() || clang.timings.empty()) return;
+  verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
+  verdict.counters["clang_us"] = clang.timings[0].seconds * 1e6;
+  verdict.counters["clang_baseline_us"] = clang.timings[0].baseline_seconds * 1e6;
+}
+
+std::optional<Verdict> CudaEvaluator::afresh(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
   constexpr int kTries = 3;  // An experiment on perturbed inputs may cost a process.
   for (int i = 0; i < kTries; ++i) {
-    auto begin = Deadline::clock::now();
-    Status ready = start_lane(lane, baseline);
-    calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+    Status ready = lane.fresh && lane.process && lane.process->alive() ? done() : start_lane(lane);
     if (!ready.ok() || !lane.report.pass()) {
       Verdict verdict;
       verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
       verdict.detail = "the original no longer reproduces its capture: " + (ready.ok() ? lane.report.complaint() : ready.error().message);
       return verdict;
     }
-    auto verdict = lane.process->evaluate(candidate, inquiry);
+    auto verdict = lane.process->evaluate(code, inquiry);
     std::string experiment = lane.process->alive() ? "" : lane.process->experiment();
     if (experiment.empty() || !lane.fatal.insert(experiment).second) return verdict;
   }
   return std::nullopt;
 }
 
-const std::string& CudaEvaluator::application_baseline() {
-  if (application_baseline_) return *application_baseline_;
-  application_baseline_ = recorded_code(mep_, folder_, facts_.arch);
-  nvcc_.emplace(NvccCompiler::find(nvcc_options(mep_, facts_.arch)));
-  if (application_baseline_->empty() && nvcc_->ok()) {
-    CompileReply own = (**nvcc_).compile(baseline_.source, {mep_.kernel_name});
-    if (own.ok()) application_baseline_ = own.image;
-  }
-  return *application_baseline_;
+void CudaEvaluator::add_embedded_figures(const Verdict& embedded, Verdict& verdict) {
+  if (!embedded.ok() || embedded.timings.empty()) return;
+  verdict.counters["embedded_speedup"] = embedded.speedup(), verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
+  verdict.counters["embedded_us"] = embedded.timings[0].seconds * 1e6;
+  verdict.counters["application_baseline_us"] = embedded.timings[0].baseline_seconds * 1e6;
 }
 
-void CudaEvaluator::confirm_as_built(Lane& lane, const Candidate& candidate, const CompileReply& compiled, const Inquiry& inquiry,
-                                     Verdict& verdict) {
-  auto note = [&](const std::string& what) { verdict.detail += (verdict.detail.empty() ? "" : "; ") + what; };
-  TrialCode application;
-  application.image = application_baseline();
-  if (application.image.empty()) return note("not confirmed as the application's own compiler builds it: " +
-                                             (nvcc_->ok() ? "it does not compile the original's slice" : nvcc_->error().message));
-  verdict.counters["clang_baseline_us"] = verdict.timings.empty() ? 0 : verdict.timings[0].baseline_seconds * 1e6;
-  verdict.counters["clang_us"] = verdict.timings.empty() ? 0 : verdict.timings[0].seconds * 1e6;
-  verdict.counters["clang_speedup"] = verdict.speedup(), verdict.counters["clang_speedup_low"] = verdict.speedup_low();
-  TrialCode built = trial_code(candidate, compiled.image);
-  bool source_alone = candidate.recipe.is_default();
-  if (source_alone) {
-    if (!nvcc_->ok()) return note("not confirmed as the application's own compiler builds it: " + nvcc_->error().message);
-    std::vector<std::string> kernels;
-    for (auto& launch : candidate.launches) kernels.push_back(launch.kernel);
-    if (kernels.empty()) kernels.push_back(mep_.kernel_name);
-    CompileReply by_nvcc = (**nvcc_).compile(candidate.source, kernels);
-    if (!by_nvcc.ok()) {
-      Verdict refused = rejected(by_nvcc);
-      refused.detail = "by the application's own compiler: " + refused.detail, refused.counters = verdict.counters;
-      verdict = refused;
-      return;
-    }
-    built.image = by_nvcc.image;
+std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
+  auto note = [](Verdict& verdict, const std::string& what) { verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail); };
+  Inquiry applied = inquiry;
+  applied.against_application = knows_application(lane);
+  std::optional<Verdict> verdict;
+  if (!applied.against_application || !as_built_->builds()) {
+    std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
+    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+    if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
+  } else {
+    verdict = job.rebuilt.ok() ? afresh(lane, trial_code(job.candidate, job.rebuilt.image), applied) : rejected(job.rebuilt);
+    if (verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
   }
-  auto as_built = afresh(lane, application, built, inquiry);
-  if (!as_built) return note("no time was left to confirm it as the application's own compiler builds it");
-  as_built->counters.merge(verdict.counters);
-  if (!as_built->ok()) as_built->detail = "as the application's own compiler builds it: " + as_built->detail;
-  else if (source_alone) as_built->detail = "both built by " + nvcc_->value().program().filename().string();
-  else as_built->detail = "against the original as the application was built; the compilers differ";
-  if (!as_built->timings.empty()) {
-    as_built->counters["application_baseline_us"] = as_built->timings[0].baseline_seconds * 1e6;
-    as_built->counters["application_us"] = as_built->timings[0].seconds * 1e6;
-  }
-  verdict = std::move(*as_built);
+  // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
+  if (verdict && applied.against_application)
+    if (auto embedded = afresh(lane, trial_code(job.candidate, job.compiled.image), applied)) add_embedded_figures(*embedded, *verdict);
+  return verdict;
+}
+
+std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
+  inquiry.against_application = knows_application(lane);
+  auto verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+  if (!verdict || !inquiry.against_application) return verdict;
+  add_embedded_figures(Verdict(*verdict), *verdict);
+  verdict->detail = "built by clang, against the original as the application was built" + (verdict->detail.empty() ? "" : ": " + verdict->detail);
+  return verdict;
 }
 
 std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
-  auto begin = Deadline::clock::now();
-  Job job;
-  job.candidate = candidate;
-  job.begun = begin;
-  auto future = job.promise.get_future();
-  job.compiled = baseline_.pool->compile(candidate.source, candidate.recipe);
-  if (!job.compiled.ok()) {
-    finish(job, rejected(job.compiled));
-    return future.get();
-  }
+  EvaluationJob job = queue_->compile(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
+  bool patch = candidate.recipe.is_default();
+  if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   Lane& lane = *lanes_[0];
   std::lock_guard one_at_a_time(lane.busy);
-  auto verdict = afresh(lane, baseline_code_, trial_code(candidate, job.compiled.image), inquiry);
+  if (!lane.fresh || !lane.process || !lane.process->alive()) (void)start_lane(lane);  // afresh() tries again, and says what is wrong.
+  auto begin = Deadline::clock::now();
+  auto verdict = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
   if (!verdict) return std::nullopt;
-  if (verdict->ok()) confirm_as_built(lane, candidate, job.compiled, inquiry, *verdict);
-  // Screening goes on against the original as clang builds it, in a process of its own.
-  lane.process.reset();
+  if (lane.process && lane.process->alive()) add_clang_figures(lane, job, *verdict);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  finish(job, std::move(*verdict));
-  return future.get();
+  return queue_->finished(job, std::move(*verdict));
 }
 
 Verdict CudaEvaluator::confirm(const Candidate& candidate) { return confirm_until(candidate, std::nullopt).value_or(abandoned()); }
@@ -365,9 +298,10 @@ std::optional<Verdict> CudaEvaluator::confirm_by(const Candidate& candidate, std
 }
 
 ConfirmCost CudaEvaluator::confirm_cost() const {
-  // Two processes, each of which learns the original afresh, and the samples of two verdicts.
-  constexpr double kSamples = 2.5;
-  return {0, confirm_seconds_ > 0 ? confirm_seconds_.load() : 2 * calibration_seconds_ + kSamples};
+  // Samples of two verdicts: as the application would have it patched, and embedded.
+  constexpr double kSamples = 2;
+  bool fresh = lanes_[0]->fresh;
+  return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kSamples};
 }
 
 }  // namespace kernelift

@@ -1,18 +1,19 @@
 // The CUDA device's Evaluator. Candidates become cubins side by side on all cores; each GPU has a runner process that takes
 // them one after the other while compilation goes on. Equal code is measured once. Compile workers and runners are forked
 // before anything here has touched the driver, which this process never does.
+// Where the application's own compiler is here, whoever may be the best is built by it as well and raced against the
+// machine code that the application runs: the verdict's figures are then what a patch gives (as_built.h).
 #pragma once
 #include <atomic>
-#include <condition_variable>
-#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 
-#include "sandbox/compile/nvcc_image.h"
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/cuda/gpu_process.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift {
 
@@ -26,9 +27,10 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
 
 class CudaEvaluator : public Evaluator {
  public:
+  using Runners = std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
+  /// `runners`: what makes the processes that measure; tests have their own.
   static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
-                                                   const EvaluatorOptions& options);
-  ~CudaEvaluator() override;
+                                                   const EvaluatorOptions& options, const Runners& runners = cuda_runners);
 
   std::future<Verdict> submit(Candidate candidate) override;
   int parallelism() const override;
@@ -38,59 +40,60 @@ class CudaEvaluator : public Evaluator {
   ConfirmCost confirm_cost() const override;
 
  private:
-  struct Job {
-    Candidate candidate;
-    std::promise<Verdict> promise;
-    CompileReply compiled;
-    std::chrono::steady_clock::time_point begun;
-    uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
-  };
   /// One GPU and who measures on it.
   struct Lane {
     int ordinal = 0;
     std::unique_ptr<GpuProcess> process;
+    std::atomic<bool> fresh = false;  ///< It has judged nothing but finalists.
     std::set<std::string> fatal;
     BaselineReport report;
     std::mutex busy;
   };
+  /// What it is raced against: clang's build of the original, or what the application runs.
+  enum class Against { Clang, Application };
+
   CudaEvaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options)
       : mep_(mep), folder_(folder), options_(options) {}
-  Status prepare();
-  Status start_lane(Lane& lane, const TrialCode& baseline);
-  void compile_jobs();
-  void measure_jobs(Lane& lane);
-  Verdict measure(Lane& lane, const Candidate& candidate, const CompileReply& compiled);
-  void finish(Job& job, Verdict verdict) const;
-  Hash code_key(const Candidate& candidate, const std::string& image) const;
-  Verdict same_as_baseline(const Lane& lane) const;
-  /// The candidate in a fresh process, against `baseline`. nullopt: no time.
-  std::optional<Verdict> afresh(Lane& lane, const TrialCode& baseline, const TrialCode& candidate, const Inquiry& inquiry);
+  Status prepare(const Runners& runners);
+  Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
+  bool knows_application(const Lane& lane) const { return !as_built_->application().empty() && lane.report.application_trouble.empty(); }
+  unsigned rebuilders() const;
+  bool is_original(const Candidate& candidate) const;
+  std::optional<Verdict> measure(Lane& lane, EvaluationJob& job);
+  Verdict measure_rebuilt(Lane& lane, const EvaluationJob& job);
+  /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
+  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against);
+  /// Where the original is concerned, nothing has to be run.
+  Verdict original_verdict(const Lane& lane) const;
+  void label(const EvaluationJob& job, Verdict& verdict) const;
+
   std::optional<Verdict> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
-  /// As the application's own compiler builds both (DESIGN D8); adds to `verdict` or replaces its figures.
-  void confirm_as_built(Lane& lane, const Candidate& candidate, const CompileReply& compiled, const Inquiry& inquiry, Verdict& verdict);
-  const std::string& application_baseline();
+  /// Judged in a process that has judged nothing but finalists. nullopt: no time. EXPECTS: lane.busy is held.
+  std::optional<Verdict> afresh(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
+  /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
+  std::optional<Verdict> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
+  /// One whose recipe the application's compiler does not have.
+  std::optional<Verdict> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
+  static void add_embedded_figures(const Verdict& embedded, Verdict& verdict);
+  void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict);
 
   Mep mep_;
   std::filesystem::path folder_;
   EvaluatorOptions options_;
   DeviceFacts facts_;
   CompiledBaseline baseline_;
-  TrialCode baseline_code_;
-  Hash baseline_key_;
+  GpuOriginal original_;
+  Hash original_key_;
+  std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::unique_ptr<Nursery> runners_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::optional<std::string> application_baseline_;  ///< Asked for once; empty: there is none.
-  std::optional<Result<NvccCompiler>> nvcc_;
-  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, rival_ = 1;
+  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Hash, Verdict> measured_;
-  std::deque<Job> to_compile_, to_measure_;
-  bool closing_ = false;
-  uint64_t era_ = 0;
-  unsigned compilers_ = 0;  ///< Compiling threads that are still at work.
-  std::vector<std::thread> threads_;
+  mutable std::mutex mutex_;  ///< Guards what follows.
+  std::map<std::pair<Against, Hash>, Verdict> measured_;
+  BuildChoice choice_;
+  double best_ = 1;  ///< Of all that were raced against the application's code.
+  std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
 };
 
 }  // namespace kernelift

@@ -22,11 +22,8 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   KERNELIFT_ASSIGN(int wanted, cuda_ordinal(options.device));
   int ordinal = std::max(wanted, 0);
   KERNELIFT_ASSIGN(auto runners, cuda_runners(mep, folder, settings));
-  DeviceFacts facts;
-  {
-    KERNELIFT_ASSIGN(auto first, GpuProcess::open(*runners, ordinal));
-    facts = first->facts();
-  }
+  KERNELIFT_ASSIGN(auto opened, GpuProcess::open(*runners, ordinal));  // The first to be measured takes it over.
+  DeviceFacts facts = opened->facts();
   ReplayReport report;
   report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
   report.device = facts.label;
@@ -45,7 +42,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   auto measure = [&](const TrialCode& code, bool cold) -> Result<BaselineReport> {
     std::set<std::string> fatal;
     BaselineReport measured;
-    KERNELIFT_ASSIGN(auto process, GpuProcess::start(*runners, ordinal, code, roundings, cold, fatal, measured));
+    KERNELIFT_ASSIGN(auto process, GpuProcess::start(*runners, ordinal, {code, roundings, {}}, cold, fatal, measured, std::move(opened)));
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
     if (with_counters && measured.pass()) {

@@ -233,16 +233,46 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   return done();
 }
 
-Result<BaselineReport> GpuRunner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings) {
+Status GpuRunner::calibrate_application(const std::string& image) {
+  constexpr const char* kExperiment = "application";
+  if (image.empty() || !usable_ || !report_.pass()) return done();
+  auto trouble = [&](const std::string& what) {
+    report_.application_trouble = what, application_.reset();
+    return done();
+  };
+  if (settings_.fatal.contains(kExperiment)) return trouble("the application's own machine code ends the process that replays it");
+  announce_(kExperiment);
+  TrialCode wanted;
+  wanted.image = image;
+  if (auto failure = application_.emplace().load(device_, *memory_, mep_, wanted))
+    return announce_(""), trouble("the application's own machine code cannot be run here: " + failure->detail);
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    InstanceReport& report = report_.instances[i];
+    Judged judged = run(*application_, {i, i}, Before::Recorded, false);
+    // Whatever it did, the next process must not ask again.
+    if (!usable_) return environment_error(judged.failure->detail);
+    if (judged.failure) return announce_(""), trouble("the application's own machine code, replayed: " + judged.failure->detail);
+    if (judged.first) return announce_(""), trouble("the application's own machine code does not reproduce the capture in " + judged.buffers[judged.bad_buffer].name);
+    int rounds = judged.seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+    Samples samples = time(baseline_, *application_, i, rounds, batch_for(judged.seconds));
+    if (!usable_) return environment_error(samples.failure->detail);
+    if (samples.failure) return announce_(""), trouble("the application's own machine code, while timed: " + samples.failure->detail);
+    report.application_seconds = median(samples.candidate);
+  }
+  announce_("");
+  return done();
+}
+
+Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   report_ = {};
-  if (auto failure = baseline_.load(device_, *memory_, mep_, baseline))
+  if (auto failure = baseline_.load(device_, *memory_, mep_, original.code))
     return environment_error("the original cannot be run on " + device_.facts().name + ": " + failure->detail);
   // A GPU that slept is slow at first.
   constexpr auto kWarmUp = std::chrono::milliseconds(150);
   Steps warm_up(*support_);
   for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
   if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok()) return environment_error("the GPU does not answer: " + outcome.detail);
-  KERNELIFT_TRY(add_envelopes(roundings));
+  KERNELIFT_TRY(add_envelopes(original.roundings));
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
     const MepInstance& recorded = mep_.instances[i];
@@ -255,6 +285,7 @@ Result<BaselineReport> GpuRunner::calibrate(const TrialCode& baseline, const std
     slowest = std::max(slowest, instance.seconds);
     report_.instances.push_back(std::move(instance));
   }
+  KERNELIFT_TRY(calibrate_application(original.application));
   // A candidate that is many times slower than the original need not be waited for.
   constexpr double kPatience = 100;
   constexpr std::chrono::milliseconds kLeastLimit{1000};

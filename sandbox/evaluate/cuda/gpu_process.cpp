@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sandbox/jail/wire.h"
+#include "sandbox/evaluate/runner_wire.h"
 
 namespace kernelift {
 namespace {
@@ -18,22 +18,6 @@ constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigaby
 constexpr auto kEvaluationSlack = 60s;
 constexpr auto kProfileLimit = 3min;  // Some dozen passes, each with the memory put back.
 constexpr int kLaunchesWorth = 64;
-
-void put(WireWriter& writer, const TrialCode& code) {
-  Candidate carrier;  // Its JSON has everything but the image.
-  carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
-  writer.text(code.image).text(to_json(carrier).dump());
-}
-
-bool take(WireReader& reader, TrialCode& code) {
-  code.image = reader.text();
-  auto json = parse_json(reader.text(), "candidate");
-  if (reader.failed() || !json.ok()) return false;
-  auto carrier = candidate_from_json(*json, "candidate");
-  if (!carrier.ok()) return false;
-  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch), code.values = std::move(carrier->values);
-  return true;
-}
 
 std::string encode(const DeviceFacts& facts) {
   WireWriter writer;
@@ -84,9 +68,9 @@ class Server {
   }
 
   void calibrate(WireReader& reader) {
-    TrialCode baseline;
-    bool good = take(reader, baseline);
-    auto roundings = reader.texts();
+    GpuOriginal original;
+    bool good = take(reader, original.code);
+    original.roundings = reader.texts(), original.application = reader.text();
     settings_.cold = reader.number();
     auto fatal = reader.texts();
     if (!good || !reader.ok() || !device_) return;
@@ -100,7 +84,7 @@ class Server {
       }
       runner_ = std::move(*runner);
     }
-    auto report = runner_->calibrate(baseline, roundings);
+    auto report = runner_->calibrate(original);
     if (!report.ok()) channel_.send(kError, report.error().message);
     else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).take());
   }
@@ -109,7 +93,7 @@ class Server {
     TrialCode candidate;
     Inquiry inquiry;
     bool good = take(reader, candidate);
-    inquiry.confirm = reader.number(), inquiry.rival = reader.real();
+    inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     double seconds = reader.real();
     if (!good || !reader.ok() || !runner_) return;
     if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
@@ -170,11 +154,10 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::open(Nursery& nursery, int ordin
   return process;
 }
 
-Result<BaselineReport> GpuProcess::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings, bool cold,
-                                             const std::set<std::string>& fatal) {
+Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool cold, const std::set<std::string>& fatal) {
   WireWriter writer;
-  put(writer, baseline);
-  writer.texts(roundings).number(cold).texts({fatal.begin(), fatal.end()});
+  put(writer, original.code);
+  writer.texts(original.roundings).text(original.application).number(cold).texts({fatal.begin(), fatal.end()});
   KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit));
   WireReader reader(answer);
   std::string text = reader.text();
@@ -188,12 +171,15 @@ Result<BaselineReport> GpuProcess::calibrate(const TrialCode& baseline, const st
   return report;
 }
 
-Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const TrialCode& baseline,
-                                                      const std::vector<std::string>& roundings, bool cold,
-                                                      std::set<std::string>& fatal, BaselineReport& report) {
+Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const GpuOriginal& original, bool cold,
+                                                      std::set<std::string>& fatal, BaselineReport& report,
+                                                      std::unique_ptr<GpuProcess> opened) {
   for (;;) {
-    KERNELIFT_ASSIGN(auto process, open(nursery, ordinal));
-    auto learned = process->calibrate(baseline, roundings, cold, fatal);
+    auto process = std::move(opened);
+    if (!process) {
+      KERNELIFT_ASSIGN(process, open(nursery, ordinal));
+    }
+    auto learned = process->calibrate(original, cold, fatal);
     if (learned.ok()) {
       report = std::move(*learned);
       return process;
@@ -210,9 +196,6 @@ Result<KernelFacts> GpuProcess::kernel_facts() {
 }
 
 std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
-  Verdict lost;
-  lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
-  auto limit = evaluation_limit_;
   double seconds = 0;
   if (inquiry.deadline) {
     seconds = std::chrono::duration<double>(*inquiry.deadline - Deadline::clock::now()).count();
@@ -220,22 +203,13 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   }
   WireWriter writer;
   put(writer, candidate);
-  writer.number(inquiry.confirm).real(inquiry.rival).real(seconds);
-  auto answer = ask(kEvaluate, writer.take(), limit);
-  if (!answer.ok()) {
-    lost.detail = answer.error().message;
-    return lost;
-  }
-  if (answer->empty()) return std::nullopt;
-  auto json = parse_json(*answer, "verdict");
-  auto verdict = json.ok() ? verdict_from_json(*json, "verdict") : Result<Verdict>(json.error());
-  if (!verdict.ok()) {
-    lost.detail = verdict.error().message;
-    return lost;
-  }
+  writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival).real(seconds);
+  auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
+  if (answer.ok() && answer->empty()) return std::nullopt;
+  Verdict verdict = verdict_from_answer(answer);
   // Its process leaves by itself; it is waited for, so that the next one finds the GPU free.
-  if (verdict->outcome == Outcome::Crashed || verdict->outcome == Outcome::TimedOut) worker_.end();
-  return std::move(*verdict);
+  if (verdict.outcome == Outcome::Crashed || verdict.outcome == Outcome::TimedOut) worker_.end();
+  return verdict;
 }
 
 }  // namespace kernelift

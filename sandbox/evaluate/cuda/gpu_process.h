@@ -29,8 +29,7 @@ class GpuProcess {
   const DeviceFacts& facts() const { return facts_; }
 
   /// Places the memory and learns the original. `fatal`: experiments not to be tried.
-  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings, bool cold,
-                                   const std::set<std::string>& fatal);
+  Result<BaselineReport> calibrate(const GpuOriginal& original, bool cold, const std::set<std::string>& fatal);
   /// Whatever happens is in the verdict; alive() afterwards says whether this process can go on. nullopt: its time was
   /// over before there was one.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
@@ -41,10 +40,11 @@ class GpuProcess {
   std::string experiment() const { return worker_.cell().read_item(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers.
-  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const TrialCode& baseline,
-                                                   const std::vector<std::string>& roundings, bool cold,
-                                                   std::set<std::string>& fatal, BaselineReport& report);
+  /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers. `opened`: one
+  /// that was opened already, for the first try.
+  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const GpuOriginal& original, bool cold,
+                                                   std::set<std::string>& fatal, BaselineReport& report,
+                                                   std::unique_ptr<GpuProcess> opened = nullptr);
 
  private:
   explicit GpuProcess(Worker worker) : worker_(std::move(worker)) {}

@@ -251,7 +251,7 @@ bool GpuRunner::race(const GpuCode& candidate, size_t instance, Race& race, std:
   int batch = batch_for(report_.instances[instance].seconds);
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     if (until && Deadline::clock::now() >= *until && static_cast<int>(race.baseline().size()) >= kFewestRounds) break;
-    Samples samples = time(baseline_, candidate, instance, rounds, batch);
+    Samples samples = time(rival(), candidate, instance, rounds, batch);
     if (samples.failure) {
       verdict.outcome = samples.failure->outcome, verdict.detail = samples.failure->detail;
       verdict.stage = Stage::Time, verdict.instance = mep_.instances[instance].id;

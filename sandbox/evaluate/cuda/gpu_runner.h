@@ -17,8 +17,15 @@ struct GpuRunnerSettings {
   bool cold = false;
   RaceRules race;
   std::optional<Tolerance> tolerance;
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter". Not tried again.
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application". Not tried again.
   std::set<std::string> fatal;
+};
+
+/// The original, in all the shapes that a runner wants it in.
+struct GpuOriginal {
+  TrialCode code;                      ///< As our compiler builds it: what candidates of that compiler are raced against.
+  std::vector<std::string> roundings;  ///< Images of it that round otherwise.
+  std::string application;             ///< The machine code that the application has of it; empty: not known.
 };
 
 /// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
@@ -31,7 +38,7 @@ class GpuRunner {
   static Result<std::unique_ptr<GpuRunner>> create(Device& device, const Mep& mep, const std::filesystem::path& folder,
                                                    const GpuRunnerSettings& settings,
                                                    std::function<void(const std::string&)> announce);
-  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings);
+  Result<BaselineReport> calibrate(const GpuOriginal& original);
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a
@@ -80,6 +87,8 @@ class GpuRunner {
 
   // calibration
   Status calibrate_instance(size_t instance, InstanceReport& report);
+  /// Loads and checks the application's own code; what is wrong with it is in the report.
+  Status calibrate_application(const std::string& image);
   Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
   Status set_tolerances(size_t instance, const std::vector<DeviceMemory>& once);
   Status add_envelopes(const std::vector<std::string>& roundings);
@@ -96,7 +105,10 @@ class GpuRunner {
   std::function<void(const std::string&)> announce_;
   std::unique_ptr<Support> support_;
   std::unique_ptr<GpuMemory> memory_;
+  const GpuCode& rival() const { return inquiry_.against_application && application_ ? *application_ : baseline_; }
+
   GpuCode baseline_;
+  std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.
   BaselineReport report_;
   std::vector<Place> perturbed_;
   std::vector<DeviceMemory> perturbed_memory_;

@@ -64,11 +64,11 @@ struct Running {
     GpuRunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
     nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device}));
-    baseline.image = candidates();
+    baseline.code.image = candidates();
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*nursery, 0, baseline, {}, cold, fatal, report);
+    auto started = GpuProcess::start(*nursery, 0, baseline, cold, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
@@ -79,7 +79,7 @@ struct Running {
     return verdict.value_or(Verdict{});
   }
   bool cold;
-  TrialCode baseline;
+  GpuOriginal baseline;
   std::unique_ptr<Nursery> nursery;
   std::unique_ptr<GpuProcess> process;
   std::set<std::string> fatal;

@@ -45,17 +45,18 @@ TrialCode code_of(const std::string& image) {
 }
 
 struct Rig {
-  explicit Rig(const char* original = "original") : fixture(fake::scale()), original(original) {
+  explicit Rig(const char* original = "original", const char* application = "")
+      : fixture(fake::scale()), original(original), application(application) {
     nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*nursery, 0, code_of(original), {}, false, fatal, report);
+    auto started = GpuProcess::start(*nursery, 0, {code_of(original), {}, application}, false, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
   MepFixture fixture;
-  std::string original;
+  std::string original, application;
   std::unique_ptr<Nursery> nursery;
   std::unique_ptr<GpuProcess> process;
   std::set<std::string> fatal;

@@ -16,16 +16,16 @@ using fake::images;
 using fake::scale;
 
 struct Rig {
-  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}) : fixture(std::move(made)), device(images()) {
+  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}) : fixture(std::move(made)), device(images()) {
     auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) { announced.push_back(what); });
     if (!created.ok()) {
       trouble = created.error().message;
       return;
     }
     runner = std::move(*created);
-    TrialCode original;
-    original.image = "original";
-    auto calibrated = runner->calibrate(original, {});
+    GpuOriginal original;
+    original.code.image = "original", original.application = application;
+    auto calibrated = runner->calibrate(original);
     if (calibrated.ok()) report = *calibrated;
     else trouble = calibrated.error().message;
   }
@@ -145,9 +145,9 @@ TEST(GpuRunner, RelocatesWhenAnAddressCannotBeHadAndSaysSo) {
   ASSERT_TRUE(runner.ok()) << runner.error().message;
   ASSERT_EQ((*runner)->notes().size(), 1u);
   EXPECT_THAT((*runner)->notes()[0], HasSubstr("relocated"));
-  TrialCode original;
-  original.image = "original";
-  auto report = (*runner)->calibrate(original, {});
+  GpuOriginal original;
+  original.code.image = "original";
+  auto report = (*runner)->calibrate(original);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->pass()) << report->complaint();
 }

@@ -1,0 +1,69 @@
+// See as_built.h.
+#include "sandbox/evaluate/cuda/as_built.h"
+
+#include <algorithm>
+
+namespace kernelift {
+namespace {
+
+/// Who is within this share of the best may turn out better by another compiler.
+constexpr double kNear = 0.8;
+/// A rewritten source says more than a changed value: it is looked at from further away.
+constexpr double kNearForSource = 0.5;
+constexpr uint64_t kSampled = 8;  ///< Of those behind, one in so many.
+constexpr size_t kKept = 512;     ///< Images; a cubin has tens of kilobytes.
+
+}  // namespace
+
+AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded)
+    : kernel_name_(mep.kernel_name), application_(std::move(recorded)) {
+  auto found = NvccCompiler::find(nvcc_options(mep, arch));
+  if (!found.ok()) {
+    trouble_ = found.error().message;
+    return;
+  }
+  auto nvcc = std::make_shared<NvccCompiler>(std::move(*found));
+  compiler_ = nvcc->program().filename().string();
+  build_ = [nvcc](const std::string& text, const std::vector<std::string>& kernels) { return nvcc->compile(text, kernels); };
+  if (!application_.empty()) return;
+  CompileReply own = build_(source, {kernel_name_});
+  if (own.ok()) application_ = std::move(own.image);
+  else trouble_ = compiler_ + " does not compile the original's slice: " + own.detail.substr(0, own.detail.find('\n'));
+}
+
+CompileReply AsBuilt::build(const Candidate& candidate) {
+  std::vector<std::string> kernels;
+  for (auto& launch : candidate.launches) kernels.push_back(launch.kernel);
+  if (kernels.empty()) kernels.push_back(kernel_name_);
+  Hasher hasher;
+  hasher.add(candidate.source);
+  for (auto& kernel : kernels) hasher.add(kernel);
+  Hash key = hasher.finish();
+  std::promise<CompileReply> promise;
+  {
+    std::unique_lock lock(mutex_);
+    if (auto known = built_.find(key); known != built_.end()) {
+      auto reply = known->second;
+      lock.unlock();
+      return reply.get();
+    }
+    built_.emplace(key, promise.get_future().share());
+    order_.push_back(key);
+    if (order_.size() > kKept) built_.erase(order_.front()), order_.pop_front();
+  }
+  CompileReply reply = build_(candidate.source, kernels);
+  promise.set_value(reply);
+  return reply;
+}
+
+double BuildChoice::bar() const { return kNear * std::min(screened_, built_); }
+
+BuildChoice::Worth BuildChoice::of(const Candidate& candidate, double speedup) {
+  // What seems to gain and is not far behind would mislead whoever climbs on clang's figure.
+  if (speedup >= bar() && speedup > kSmallestGain) return Worth::Yes;
+  double near = candidate.tier == "source" ? bar() * kNearForSource / kNear : bar();
+  if (speedup >= near) return Worth::IfIdle;
+  return ++behind_ % kSampled == 0 ? Worth::IfIdle : Worth::No;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,167 @@
+// What the search climbs on where the application's compiler is nvcc: real compilers, a fake GPU. How long an image takes
+// there is written in it, as the name of a variable: by clang so many microseconds, by nvcc so many.
+#include "sandbox/evaluate/cuda/as_built.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/evaluate/cuda/tests/fake_images.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+using Worth = BuildChoice::Worth;
+
+Candidate of_tier(const std::string& tier) {
+  Candidate candidate;
+  candidate.tier = tier;
+  return candidate;
+}
+
+TEST(BuildChoice, WantsWhoeverSeemsToGainAndIsNearTheBest) {
+  BuildChoice choice;
+  EXPECT_EQ(choice.of(of_tier("params"), 1.3), Worth::Yes);
+  choice.screened(6), choice.built(2);
+  EXPECT_EQ(choice.of(of_tier("params"), 5.9), Worth::Yes);
+  EXPECT_EQ(choice.of(of_tier("params"), 1.7), Worth::Yes) << "clang's best must not shut out what may be nvcc's";
+  EXPECT_NE(choice.of(of_tier("params"), 1.5), Worth::Yes);
+}
+
+TEST(BuildChoice, LooksAtTheOthersWhenThereIsNothingBetterToDo) {
+  BuildChoice choice;
+  EXPECT_EQ(choice.of(of_tier("params"), 1.0), Worth::IfIdle) << "what clang does by itself may be all of nvcc's gain";
+  EXPECT_EQ(choice.of(of_tier("source"), 0.6), Worth::IfIdle);
+  int sampled = 0;
+  for (int i = 0; i < 80; ++i) sampled += choice.of(of_tier("params"), 0.3) == Worth::IfIdle;
+  EXPECT_EQ(sampled, 10);
+}
+
+std::string source(int clang_us, int nvcc_us, const std::string& index = "i") {
+  std::string mark = "takes_" + std::to_string(clang_us) + "_or_" + std::to_string(nvcc_us);
+  return "__constant__ float bias;\n__device__ int " + mark + ";\n" +
+         "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "  if (factor == 12345.5f) " + mark + " = " + index + ";\n" +
+         "  if (i < n) out[i] = in[i] * factor + bias;\n"
+         "}\n";
+}
+
+/// An image as a compiler made it: it computes what the kernel does, and takes as long as it says.
+std::optional<FakeImage> compiled(std::string_view image) {
+  int clang_us = 0, nvcc_us = 0;
+  size_t at = image.find("takes_");
+  if (at == image.npos || std::sscanf(std::string(image.substr(at, 40)).c_str(), "takes_%d_or_%d", &clang_us, &nvcc_us) != 2) return std::nullopt;
+  // Line tables name clang's own header.
+  double seconds = (image.find("__clang_cuda") != image.npos ? clang_us : nvcc_us) * 1e-6;
+  FakeImage made;
+  made.kernels["_Z5scalePKfPfif"] = fake::kernel([seconds](const fake::Scale& call) { return call.run(), FakeRun{seconds}; });
+  made.variables["bias"] = sizeof(float);
+  return made;
+}
+
+Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings) {
+  auto open = [](int) -> Result<std::unique_ptr<Device>> {
+    auto device = std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{{std::string(Support::ptx()), host_support()}});
+    device->unregistered = compiled;
+    return std::unique_ptr<Device>(std::move(device));
+  };
+  return GpuProcess::nursery(mep, folder, settings, {open});
+}
+
+class AsBuiltTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    NvccOptions options;
+    if (auto nvcc = NvccCompiler::find(options); !nvcc.ok()) GTEST_SKIP() << nvcc.error().message;
+    fixture_.set_source(source(200, 100));
+    EvaluatorOptions how;
+    how.device = "cuda", how.compile_workers = 2, how.few_candidates = true;
+    auto made = CudaEvaluator::create(fixture_.mep, fixture_.path(), how, fake_runners);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    evaluator_ = std::move(*made);
+  }
+  Candidate candidate(const std::string& text, const std::string& tier = "source") {
+    Candidate made = of_tier(tier);
+    made.source = text;
+    return made;
+  }
+  Verdict judge(const std::string& text, const std::string& tier = "source") { return evaluator_->submit(candidate(text, tier)).get(); }
+  MepFixture fixture_ = scale_mep();
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
+  Verdict original = judge(source(200, 100), "baseline");
+  ASSERT_TRUE(original.ok()) << original.text();
+  EXPECT_NEAR(original.seconds(), 100e-6, 1e-9);
+
+  Verdict dazzling = judge(source(20, 90));
+  ASSERT_TRUE(dazzling.ok()) << dazzling.text();
+  EXPECT_NEAR(dazzling.speedup(), 100.0 / 90, 1e-3);
+  EXPECT_NEAR(dazzling.counters["clang_speedup"], 10, 1e-3);
+  EXPECT_NEAR(dazzling.counters["clang_us"], 20, 1e-3);
+  EXPECT_EQ(dazzling.counters["as_built"], 1);
+  EXPECT_THAT(dazzling.detail, HasSubstr("as built by nvcc"));
+
+  Verdict quiet = judge(source(200, 50));
+  EXPECT_NEAR(quiet.speedup(), 2, 1e-3) << "nothing to clang, everything to nvcc: " << quiet.text();
+
+  Verdict slow = judge(source(1000, 10));
+  ASSERT_TRUE(slow.ok()) << slow.text();
+  EXPECT_NEAR(slow.speedup(), 0.2, 1e-3);
+  EXPECT_EQ(slow.counters["as_built"], 0);
+  EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
+
+  Verdict refused = judge(source(30, 30, "__builtin_elementwise_abs(i)"));
+  EXPECT_EQ(refused.outcome, Outcome::CompileFailed);
+  EXPECT_THAT(refused.detail, HasSubstr("as built by nvcc"));
+  EXPECT_NEAR(refused.counters["clang_speedup"], 200.0 / 30, 1e-3);
+}
+
+TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
+  Verdict patch = evaluator_->confirm(candidate(source(20, 90)));
+  ASSERT_TRUE(patch.ok()) << patch.text();
+  EXPECT_EQ(patch.timings.size(), 2u) << "held-out instances too";
+  EXPECT_NEAR(patch.speedup(), 100.0 / 90, 1e-3);
+  EXPECT_NEAR(patch.counters["embedded_speedup"], 5, 1e-3);
+  EXPECT_NEAR(patch.counters["embedded_us"], 20, 1e-3);
+  EXPECT_NEAR(patch.counters["application_baseline_us"], 100, 1e-3);
+  EXPECT_NEAR(patch.counters["clang_speedup"], 10, 1e-3);
+  EXPECT_NE(patch.counters["image_id"], patch.counters["clang_image_id"]);
+
+  Candidate recipe = candidate(source(50, 100), "compiler");
+  recipe.recipe.level = "O2";
+  Verdict searched = evaluator_->submit(recipe).get();
+  ASSERT_TRUE(searched.ok()) << searched.text();
+  EXPECT_NEAR(searched.speedup(), 2, 1e-3) << "against what the application runs, not against clang's original";
+  Verdict embedded = evaluator_->confirm(recipe);
+  ASSERT_TRUE(embedded.ok()) << embedded.text();
+  EXPECT_NEAR(embedded.speedup(), 2, 1e-3);
+  EXPECT_NEAR(embedded.counters["embedded_speedup"], 2, 1e-3);
+  EXPECT_NEAR(embedded.counters["clang_speedup"], 4, 1e-3);
+}
+
+TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
+  EXPECT_EQ(evaluator_->confirm_cost().once, 0) << "the first has judged nothing yet";
+  ASSERT_TRUE(evaluator_->confirm(candidate(source(20, 90))).ok());
+  EXPECT_EQ(evaluator_->confirm_cost().once, 0);
+  EXPECT_GT(evaluator_->confirm_cost().each, 0);
+  ASSERT_TRUE(judge(source(20, 91)).ok());
+  EXPECT_GT(evaluator_->confirm_cost().once, 0);
+}
+
+TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
+  std::vector<std::future<Verdict>> verdicts;
+  for (int i = 0; i < 6; ++i) verdicts.push_back(evaluator_->submit(candidate(source(20 + i, 60 + i))));
+  ASSERT_TRUE(verdicts[0].get().ok());
+  evaluator_->abandon();
+  for (size_t i = 1; i < verdicts.size(); ++i) {
+    Verdict verdict = verdicts[i].get();
+    EXPECT_TRUE(verdict.outcome == Outcome::TimedOut || verdict.counters["as_built"] == 1) << verdict.text();
+  }
+}
+
+}  // namespace
+}  // namespace kernelift

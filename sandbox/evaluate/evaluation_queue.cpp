@@ -1,0 +1,165 @@
+// See evaluation_queue.h. A job is in one queue or in one thread's hands; whoever holds it answers it.
+#include "sandbox/evaluate/evaluation_queue.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace kernelift {
+
+EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
+  for (unsigned i = 0; i < pool_.workers(); ++i) threads_.emplace_back([this] { compile_jobs(); });
+  for (unsigned i = 0; i < hooks_.rebuilders; ++i) threads_.emplace_back([this] { rebuild_jobs(); });
+  for (auto& measure : hooks_.measurers) threads_.emplace_back([this, &measure] { measure_jobs(measure); });
+}
+
+EvaluationQueue::~EvaluationQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  for (auto& thread : threads_) thread.join();
+}
+
+std::future<Verdict> EvaluationQueue::submit(Candidate candidate) {
+  Waiting job;
+  job.candidate = std::move(candidate);
+  auto future = job.promise.get_future();
+  std::lock_guard lock(mutex_);
+  job.era = era_;
+  ++open_;
+  to_compile_.push_back(std::move(job));
+  changed_.notify_all();
+  return future;
+}
+
+void EvaluationQueue::abandon() {
+  std::deque<Waiting> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    hooks_.era_began(++era_);
+    for (auto* jobs : {&to_compile_, &to_rebuild_, &to_measure_}) {
+      std::move(jobs->begin(), jobs->end(), std::back_inserter(dropped));
+      jobs->clear();
+    }
+  }
+  for (auto& job : dropped) finish(job, abandoned());
+}
+
+bool EvaluationQueue::rebuilder_idle() const {
+  std::lock_guard lock(mutex_);
+  return rebuilding_ + to_rebuild_.size() < hooks_.rebuilders;
+}
+
+EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
+  EvaluationJob job;
+  job.candidate = candidate;
+  job.compiled = pool_.compile(candidate.source, candidate.recipe);
+  return job;
+}
+
+Verdict EvaluationQueue::finished(const EvaluationJob& job, Verdict verdict) const {
+  verdict.compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
+  verdict.evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+  hooks_.label(job, verdict);
+  return verdict;
+}
+
+void EvaluationQueue::finish(Waiting& job, Verdict verdict) {
+  job.promise.set_value(finished(job, std::move(verdict)));
+  std::lock_guard lock(mutex_);
+  if (--open_ == 0) changed_.notify_all();
+}
+
+std::optional<EvaluationQueue::Waiting> EvaluationQueue::next(std::deque<Waiting>& jobs) {
+  std::unique_lock lock(mutex_);
+  // Jobs in flight at the end are answered too, wherever they still have to go.
+  changed_.wait(lock, [&] { return !jobs.empty() || (closing_ && open_ == 0); });
+  if (jobs.empty()) return std::nullopt;
+  Waiting job = std::move(jobs.front());
+  jobs.pop_front();
+  rebuilding_ += &jobs == &to_rebuild_;
+  return job;
+}
+
+void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
+  {
+    std::lock_guard lock(mutex_);
+    if (job.era == era_) {
+      auto behind = jobs.end();
+      if (job.screened)
+        behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) { return !other.screened || other.screened->speedup() < job.screened->speedup(); });
+      jobs.insert(behind, std::move(job));
+      changed_.notify_all();
+      return;
+    }
+  }
+  finish(job, abandoned());
+}
+
+void EvaluationQueue::compile_jobs() {
+  while (auto job = next(to_compile_)) {
+    job->compiled = pool_.compile(job->candidate.source, job->candidate.recipe);
+    if (job->compiled.ok()) pass_on(std::move(*job), to_measure_);
+    else finish(*job, rejected(job->compiled));
+  }
+}
+
+void EvaluationQueue::rebuild_jobs() {
+  while (auto job = next(to_rebuild_)) {
+    job->rebuilt = hooks_.rebuild(job->candidate);
+    {
+      std::lock_guard lock(mutex_);
+      --rebuilding_;
+    }
+    pass_on(std::move(*job), to_measure_);
+  }
+}
+
+void EvaluationQueue::measure_jobs(const Measure& measure) {
+  while (auto job = next(to_measure_)) {
+    if (auto verdict = measure(*job)) finish(*job, std::move(*verdict));
+    else pass_on(std::move(*job), to_rebuild_);
+  }
+}
+
+TrialCode trial_code(const Candidate& candidate, const std::string& image) {
+  return {image, candidate.launches, candidate.scratch, candidate.values};
+}
+
+Hash code_key(const Candidate& candidate, const std::string& image) {
+  Candidate run;
+  run.launches = candidate.launches, run.scratch = candidate.scratch;
+  if (!candidate.launches.empty() || !candidate.scratch.empty()) run.values = candidate.values;
+  run.source = image;
+  return run.key();
+}
+
+Verdict rejected(const CompileReply& compiled) {
+  Verdict verdict;
+  verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;
+  return verdict;
+}
+
+Verdict abandoned() {
+  Verdict verdict;
+  verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
+  verdict.detail = "abandoned: the run ended before it was measured";
+  return verdict;
+}
+
+Verdict same_as_original(const BaselineReport& report, bool cold) {
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  verdict.detail = "the same code as the original";
+  for (auto& instance : report.instances) {
+    if (instance.held_out) continue;
+    Timing timing;
+    timing.instance = instance.id, timing.weight = instance.weight, timing.cold = cold;
+    timing.baseline_seconds = timing.seconds = instance.seconds;
+    verdict.timings.push_back(timing);
+  }
+  return verdict;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,88 @@
+// From submission to verdict: candidates are compiled side by side on all cores, and taken from there by the evaluator's
+// measurers, one at a time each. A measurer may ask for another build of a candidate by a slower compiler: the rest goes on
+// meanwhile, the most promising are built first, and then it is measured again. What measuring means is the evaluator's;
+// queues, threads, futures, abandoned eras and the way in which evaluators tell equal code apart live here.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "sandbox/compile/service/compile_pool.h"
+#include "sandbox/evaluate/runner.h"
+
+namespace kernelift {
+
+/// A candidate on its way.
+struct EvaluationJob {
+  Candidate candidate;
+  CompileReply compiled;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
+  std::optional<Verdict> screened;  ///< The first verdict on what is to be built and measured again.
+  CompileReply rebuilt;             ///< What came of that.
+};
+
+class EvaluationQueue {
+ public:
+  struct Hooks {
+    /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be rebuilt.
+    std::vector<std::function<std::optional<Verdict>(EvaluationJob&)>> measurers;
+    /// The other compiler, called from so many threads.
+    std::function<CompileReply(const Candidate&)> rebuild;
+    unsigned rebuilders = 0;
+    /// Adds to any finished verdict whose it is: the device, facts about its image.
+    std::function<void(const EvaluationJob&, Verdict&)> label;
+    /// An era began: what was submitted in an earlier one is to be given up where it is. Called under the queue's lock.
+    std::function<void(uint64_t era)> era_began = [](uint64_t) {};
+  };
+  EvaluationQueue(CompilePool& pool, Hooks hooks);
+  /// Answers what is in flight first: a future must never be left broken.
+  ~EvaluationQueue();
+
+  std::future<Verdict> submit(Candidate candidate);
+  void abandon();
+  /// A candidate sent to be rebuilt would not have to wait.
+  bool rebuilder_idle() const;
+  /// Beside the queue, in the caller's own time, for finalists: compiled, and later labelled like everybody else.
+  EvaluationJob compile(const Candidate& candidate) const;
+  Verdict finished(const EvaluationJob& job, Verdict verdict) const;
+
+ private:
+  struct Waiting : EvaluationJob {
+    std::promise<Verdict> promise;
+  };
+  using Measure = std::function<std::optional<Verdict>(EvaluationJob&)>;
+  void compile_jobs();
+  void rebuild_jobs();
+  void measure_jobs(const Measure& measure);
+  /// The first of `jobs`, once there is one; nullopt when there never will be.
+  std::optional<Waiting> next(std::deque<Waiting>& jobs);
+  /// Puts it in line, unless its era is over: what was screened before what was not, the fastest of that first.
+  void pass_on(Waiting job, std::deque<Waiting>& jobs);
+  void finish(Waiting& job, Verdict verdict);
+
+  CompilePool& pool_;
+  const Hooks hooks_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Waiting> to_compile_, to_rebuild_, to_measure_;
+  bool closing_ = false;
+  uint64_t era_ = 0;
+  size_t open_ = 0;         ///< Submitted and not answered.
+  unsigned rebuilding_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+TrialCode trial_code(const Candidate& candidate, const std::string& image);
+/// What is run, without how it came about: candidates of one key share a measurement.
+Hash code_key(const Candidate& candidate, const std::string& image);
+Verdict rejected(const CompileReply& compiled);
+Verdict abandoned();
+/// Of what is the original's very code, which is its equal without being run.
+Verdict same_as_original(const BaselineReport& report, bool cold);
+
+}  // namespace kernelift
