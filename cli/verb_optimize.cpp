@@ -1,8 +1,10 @@
 // kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each step is
 // the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed can be typed
 // again, and every artefact is where the single verbs would have left it.
-#include <csignal>
+#include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <map>
 
 #include "cli/duration.h"
 #include "cli/verbs.h"
@@ -20,9 +22,11 @@ namespace {
 constexpr double kSmallestShare = 0.02;
 /// Less time than this finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
+/// Seconds for which the application is timed before and after a patch.
+constexpr double kShortestProof = 20, kLongestProof = 120;
 
 struct Options {
-  std::string build, run, check, time = "10m", llm, branch;
+  std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
 };
 
@@ -45,6 +49,19 @@ struct Step {
   }
 };
 
+using Clock = std::chrono::steady_clock;
+
+/// Adds its own life to a sum of seconds.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+ private:
+  double& sum_;
+  Clock::time_point began_ = Clock::now();
+};
+
 class Loop {
  public:
   Loop(const Context& context, const Options& options, double seconds)
@@ -55,7 +72,8 @@ class Loop {
     KERNELIFT_TRY(look());
     for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
       work_on(i);
-      if (rows_[i].outcome != "kept" || interrupted_) continue;
+      bool more = i + 1 < options_.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
+      if (rows_[i].outcome != "kept" || interrupted_ || !more) continue;
       if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
     }
     print_table();
@@ -66,11 +84,10 @@ class Loop {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   /// Runs `kernelift VERB --json …`; its progress goes to our stderr as it comes.
   Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
     context_.note("\n==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
+    Stopwatch watch(spent_[words[0]]);
     std::vector<std::string> argv{fs::read_symlink("/proc/self/exe").string()};
     argv.insert(argv.end(), words.begin(), words.end());
     argv.insert(argv.end(), {"--json", "--state", state_.string()});
@@ -105,6 +122,7 @@ class Loop {
     if (!options_.check.empty()) {
       ProcessOptions process;
       process.share_stderr = true;
+      Stopwatch watch(spent_["check"]);
       KERNELIFT_ASSIGN(ProcessOutcome checked, run_process({"sh", "-c", options_.check}, process));
       if (!checked.ok())
         return answer_is_no("the application's check fails before any patch (" + checked.describe() + "): " + options_.check +
@@ -143,7 +161,10 @@ class Loop {
     });
   }
 
-  double seconds_left() const { return seconds_ - tuned_; }
+  double seconds_left() const {
+    auto tuned = spent_.find("tune");
+    return seconds_ - (tuned == spent_.end() ? 0 : tuned->second);
+  }
 
   /// The share of the remaining time that this kernel's share of the remaining work deserves.
   double slice(size_t at) const {
@@ -165,22 +186,23 @@ class Loop {
     auto extracted = step({"extract", row.kernel});
     if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
-    auto replayed = step({"replay", mep, "--device", context_.device});
+    // One cache mode says whether it is right; both cost twice the time.
+    auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
     if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + why(replayed));
 
     std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(std::max(kShortestTuning, slice(at)))};
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
-    auto began = Clock::now();
     auto tuned = step(tune);
-    tuned_ += std::chrono::duration<double>(Clock::now() - began).count();
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
     if (interrupted_) return end("interrupted", "its run can be resumed: kernelift tune " + mep + " --resume");
     // The finalists may have failed where a candidate behind them holds up: apply knows what is left.
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
-    std::vector<std::string> apply{"apply", row.run, "--device", context_.device, "--build", options_.build, "--run", options_.run};
+    std::vector<std::string> apply{"apply", row.run, "--device", context_.device, "--build", options_.build, "--run", options_.run, "--embed", options_.embed};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
+    // Proving a patch in the application may take as long as finding it, but hardly more.
+    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(slice(at) + kShortestProof, kShortestProof, kLongestProof)))});
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(*applied, row);
@@ -227,14 +249,23 @@ class Loop {
     char last[160];
     if (whole > 1) std::snprintf(last, sizeof last, "The whole application, measured step by step: %.3fx", whole);
     else std::snprintf(last, sizeof last, "The application is as it was.");
-    context_.say(text + "\n" + last);
-    context_.emit({{"kernels", kernels}, {"whole", whole}, {"interrupted", interrupted_}});
+    // In the order of the steps; a user who waits wants to know for what.
+    std::string where;
+    double sum = 0;
+    for (auto* verb : {"build", "check", "scan", "record", "extract", "replay", "tune", "apply"})
+      if (auto spent = spent_.find(verb); spent != spent_.end()) {
+        where += (where.empty() ? "" : ", ") + std::string(verb) + " " + duration_words(spent->second);
+        sum += spent->second;
+      }
+    context_.say(text + "\n" + last + "\nTime: " + duration_words(sum) + " (" + where + ")");
+    context_.emit({{"kernels", kernels}, {"whole", whole}, {"interrupted", interrupted_}, {"seconds", spent_}});
   }
 
   const Context& context_;
   const Options& options_;
   fs::path state_;
-  double seconds_, tuned_ = 0;
+  double seconds_;
+  std::map<std::string, double> spent_;  ///< Seconds by verb.
   std::vector<Row> rows_;
   bool interrupted_ = false;
 };
@@ -263,6 +294,7 @@ Action setup(CLI::App& app) {
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
   app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
+  app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
   app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
   return [options](const Context& context) { return optimize(context, *options); };
 }

@@ -213,7 +213,7 @@ TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "the server takes 20 to answer";
 }
 
 TEST_F(LlmTest, KeepsToItsTokenBudgetAndRemembersItAcrossSittings) {

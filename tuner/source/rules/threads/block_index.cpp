@@ -68,9 +68,10 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   for (auto* statement : body->body())
     if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) && changed_within(statement).contains(found.variable)) return std::nullopt;
   std::string around = squeezed(source.text().substr(*open, here->begin - *open) + source.text().substr(here->end, *close - here->end));
-  for (auto* word : {"blockIdx.", "threadIdx.", "gridDim."})
+  for (auto* word : {"blockIdx.", "gridDim.", "threadIdx."}) {
+    if (found.block_alone && word == std::string("threadIdx.")) break;  // Which thread of the block it is says nothing of the block.
     if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;
-  if (found.block_alone && says(around, std::string("blockDim.") + kAxisNames[axis])) return std::nullopt;
+  }
   for (auto* function : source.functions())
     if (function != kernel && says(source.spelled(function->getBody()), "Idx.")) return std::nullopt;
   return found;

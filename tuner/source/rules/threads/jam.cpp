@@ -476,10 +476,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     auto index = global_index(source, kernel, axis);
     bool enough = std::any_of(facts.geometries.begin(), facts.geometries.end(),
                               [&](auto& geometry) { return along(geometry.grid, axis) >= wanted[axis]; });
-    bool single = std::all_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.block, axis) == 1; });
-    if (!index || !index->declared || !enough || (index->block_alone && !single)) return {};
+    if (!index || !index->declared || !enough) return {};
     for (auto& geometry : facts.geometries) divisible &= along(geometry.grid, axis) % wanted[axis] == 0;
-    // Adjacent neighbours reach as far as blocks that are cut short do not.
     axes.push_back({*index, wanted[axis]});
     neighbours *= wanted[axis];
     found.grid[axis].divide = wanted[axis];
