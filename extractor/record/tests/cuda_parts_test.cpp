@@ -449,8 +449,8 @@ TEST(Stillness, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
   context_stuck = true;  // Work of a stream that is not known here.
   EXPECT_FALSE(stillness.wait(context, in(50ms)));
   auto began = std::chrono::steady_clock::now();
-  EXPECT_FALSE(stillness.wait(context, in(5s))) << "the helper is stuck still: no second wait";
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);
+  EXPECT_FALSE(stillness.wait(context, in(20s))) << "the helper is stuck still: no second wait";
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
   context_stuck = false;
   std::this_thread::sleep_for(50ms);
   EXPECT_TRUE(stillness.wait(context, in(5s)));

@@ -161,10 +161,13 @@ TEST_F(RecorderTest, CostsLessThanAMicrosecondPerUnmatchedLaunch) {
   Recorder recorder(unmatched, runtime_.view);
   auto arguments = fake::pack(data);
   kl_record_launch one{&kernel_.kernel, &runtime_.image, nullptr, {1, 1, 1}, {32, 1, 1}, 0, 0, arguments.data(), 0};
-  constexpr int kLaunches = 200'000;
-  auto started = std::chrono::steady_clock::now();
-  for (int i = 0; i < kLaunches; ++i) recorder.launch_begin(one), recorder.launch_end(one, 1e-6);
-  double each = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() / kLaunches;
+  constexpr int kRounds = 50, kLaunches = 4000;
+  double each = 1;  // Of the fastest round: in the others the machine may have had something else to do.
+  for (int round = 0; round < kRounds; ++round) {
+    auto started = std::chrono::steady_clock::now();
+    for (int i = 0; i < kLaunches; ++i) recorder.launch_begin(one), recorder.launch_end(one, 1e-6);
+    each = std::min(each, std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() / kLaunches);
+  }
   RecordProperty("nanoseconds_per_launch", std::to_string(each * 1e9));
   std::printf("%.0f ns per unmatched launch\n", each * 1e9);
   EXPECT_LT(each, 1e-6);

@@ -30,7 +30,7 @@ TEST(Channel, CarriesLargeFramesWhole) {
   Ends ends;
   std::string large(5 << 20, 'x');
   std::thread sender([&] { EXPECT_TRUE(ends.theirs.send(7, large)); });
-  Frame frame = ends.ours.receive(after(milliseconds(5000)));
+  Frame frame = ends.ours.receive(after(milliseconds(60000)));
   sender.join();
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame.type, 7u);
@@ -41,7 +41,7 @@ TEST(Channel, CarriesDescriptors) {
   Ends ends;
   int fd = STDERR_FILENO;
   ASSERT_TRUE(ends.theirs.send(1, "x", {&fd, 1}));
-  Frame frame = ends.ours.receive(after(milliseconds(1000)));
+  Frame frame = ends.ours.receive(after(milliseconds(60000)));
   ASSERT_EQ(frame.descriptors.size(), 1u);
   EXPECT_GT(frame.descriptors[0].get(), 2);
 }

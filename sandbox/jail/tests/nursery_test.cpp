@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace kernelift {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr auto kLong = std::chrono::seconds(60);  // What is waited for comes in no time, or the test has failed.
 
 int warmed_up = 0;
 
@@ -48,7 +51,7 @@ TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {
   Worker one = spawn(*nursery), two = spawn(*nursery);
   for (Worker* worker : {&one, &two}) {
     ASSERT_TRUE(worker->channel().send(1, "hello"));
-    Frame frame = worker->channel().receive(after(milliseconds(2000)));
+    Frame frame = worker->channel().receive(after(kLong));
     EXPECT_EQ(frame.body, "warm 1, pid " + std::to_string(worker->pid()));
   }
   EXPECT_NE(one.pid(), two.pid());
@@ -58,15 +61,19 @@ TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {
 TEST(Nursery, ReplacesACrashedWorkerInMilliseconds) {
   auto nursery = start();
   Worker worker = spawn(*nursery);
-  ASSERT_TRUE(worker.channel().send(1, "crash"));
-  EXPECT_EQ(worker.channel().receive(after(milliseconds(2000))).arrival, Arrival::Closed);
-  EXPECT_NE(worker.end().find("writing 0x8"), std::string::npos);
-  EXPECT_EQ(worker.cell().read_stage(), "crash");
-  auto begin = std::chrono::steady_clock::now();
-  worker = spawn(*nursery);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(200));
+  auto fastest = std::chrono::steady_clock::duration::max();  // One of several: the machine may have much else to do.
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(worker.channel().send(1, "crash"));
+    EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Closed);
+    EXPECT_NE(worker.end().find("writing 0x8"), std::string::npos);
+    EXPECT_EQ(worker.cell().read_stage(), "crash");
+    auto begin = std::chrono::steady_clock::now();
+    worker = spawn(*nursery);
+    fastest = std::min(fastest, std::chrono::steady_clock::now() - begin);
+  }
+  EXPECT_LT(fastest, milliseconds(200));
   ASSERT_TRUE(worker.channel().send(1, "hello"));
-  EXPECT_TRUE(worker.channel().receive(after(milliseconds(2000))));
+  EXPECT_TRUE(worker.channel().receive(after(kLong)));
 }
 
 TEST(Nursery, EndsAWorkerThatLoops) {
@@ -83,7 +90,7 @@ TEST(Nursery, TreatsAWorkersNonsenseAsSuch) {
   auto nursery = start();
   Worker worker = spawn(*nursery);
   ASSERT_TRUE(worker.channel().send(1, "garbage"));
-  EXPECT_EQ(worker.channel().receive(after(milliseconds(2000))).arrival, Arrival::Malformed);
+  EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Malformed);
 }
 
 TEST(Nursery, TakesItsWorkersAlongWhenTheOwnerIsKilled) {
