@@ -3,8 +3,10 @@
 compiler recipes. One JSON object a line, for `kernelift evaluate`.
 
     make_candidates.py source   MEP N [UNROLLS]   108 configurations for each unrolling of the inner loop (1,2,4,8…)
+    make_candidates.py best     MEP N             108 configurations; loops of unknown length are unrolled as far as nvcc does
     make_candidates.py compiler MEP COUNT         COUNT recipes of the MEP's own source
     make_candidates.py same     MEP COUNT         the original, COUNT times
+    make_candidates.py distinct CANDIDATES VERDICTS   of those that `evaluate --json` found good, one for each machine code
 """
 import itertools
 import json
@@ -35,12 +37,12 @@ def with_values(source, values):
     return source
 
 
-def of_source(source, n, unrolls, kernel):
+def of_source(source, n, unrolls, kernel, options=()):
     for bx, by, tx, ty, tk, unroll in itertools.product((8, 16, 32), (8, 16), (1, 2, 4), (1, 2, 4), (16, 32), unrolls):
         values = dict(BX=bx, BY=by, TX=tx, TY=ty, TK=tk, UNROLL=unroll)
         launch = {"kernel": kernel, "grid": [str(n // (bx * tx)), str(n // (by * ty)), "1"], "block": [str(bx), str(by), "1"], "shared": "0"}
         note = " ".join(f"{k}={v}" for k, v in values.items())
-        yield candidate(with_values(source, values), note, "params", values, [launch])
+        yield candidate(with_values(source, values), note, "params", values, [launch], dict(RECIPE, options=list(options)))
 
 
 def of_compiler(source, count):
@@ -53,13 +55,29 @@ def of_compiler(source, count):
         yield candidate(source, f"recipe {i}: {text}", "compiler", recipe=dict(RECIPE, passes=text))
 
 
+def distinct(candidates, verdicts):
+    """Two equal texts of PTX become equal machine code, so different machine code was different PTX."""
+    seen = set()
+    good = {v["note"]: v["counters"]["image_id"] for v in json.load(open(verdicts))["verdicts"] if v["outcome"] == "ok" and "image_id" in v["counters"]}
+    for line in open(candidates):
+        image = good.get(json.loads(line)["note"])
+        if image is not None and image not in seen:
+            seen.add(image)
+            yield line.strip()
+
+
 def main():
+    if sys.argv[1] == "distinct":
+        print("\n".join(distinct(sys.argv[2], sys.argv[3])))
+        return
     what, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     source = open(f"{folder}/kernel.cu").read()
     kernel = json.load(open(f"{folder}/mep.json"))["kernel"]["mangled"]
     if what == "source":
         unrolls = [int(u) for u in sys.argv[4].split(",")] if len(sys.argv) > 4 else [1]
         made = of_source(source, count, unrolls, kernel)
+    elif what == "best":
+        made = of_source(source, count, [1], kernel, ["-unroll-partial-threshold=300"])
     elif what == "compiler":
         made = of_compiler(source, count)
     else:

@@ -17,9 +17,9 @@ const std::vector<FastMath>& fast_math() {
 /// independent work at a time.
 bool suits(const std::string& parameter, Bound bound) {
   switch (bound) {
-    case Bound::Compute: return parameter != "level" && parameter != "unroll" && parameter != "inline" && parameter != "vectorize";
-    case Bound::Latency: return parameter == "unroll" || parameter == "inline";
-    case Bound::Memory: return parameter == "vectorize" || parameter == "unroll";
+    case Bound::Compute: return parameter != "level" && parameter != "unroll" && parameter != "partial" && parameter != "inline" && parameter != "vectorize";
+    case Bound::Latency: return parameter == "partial" || parameter == "unroll" || parameter == "inline";
+    case Bound::Memory: return parameter == "partial" || parameter == "vectorize";
     case Bound::Unknown: return false;
   }
   return false;
@@ -33,6 +33,7 @@ const RunTrial* compiler_base(const History& history) { return history.best_appl
 Space FlagProposer::recipe_space() {
   std::vector<Tunable> parameters{{"level", {0, 1, 2, 3}, 2, false},
                                   {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
+                                  {"partial", {-1, 300, 1000, 100}, 0},  // Of loops whose count is known at run time only.
                                   {"inline", {-1, 0, 100, 1000, 10000}, 0},
                                   {"vectorize", {0, 1}, 1}};
   for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
@@ -45,6 +46,7 @@ Recipe FlagProposer::recipe(const Space& space, const Point& point) {
   recipe.level = kLevels[values.at("level")];
   recipe.unroll_threshold = static_cast<int>(values.at("unroll"));
   recipe.inline_threshold = static_cast<int>(values.at("inline"));
+  if (values.at("partial") >= 0) recipe.options.push_back("-unroll-partial-threshold=" + std::to_string(values.at("partial")));
   recipe.vectorize = values.at("vectorize") != 0;
   for (auto& piece : fast_math())
     if (values.at(piece.name)) recipe.fast_math.insert(recipe.fast_math.end(), piece.flags.begin(), piece.flags.end());

@@ -497,6 +497,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 const Rule kJam = {"jam", "let each thread work on several neighbours at once",
                    "global indices along the axes, no barrier, shared memory or other use of the block's number; what lies past the "
                    "end is behind a guard, or the grid divides",
-                   {{"x", {1, 2, 4}}, {"y", {1, 4, 2, 8}}, {"z", {1, 2, 4}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
+                   {{"x", {1, 2, 4}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift
