@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/patch/source_patch.h"
+#include "reintegrate/patch/text_diff.h"
 #include "reintegrate/tree/build_products.h"
 #include "reintegrate/tree/git_tree.h"
 
@@ -74,7 +75,10 @@ class Apply {
     } else if (!r_.branch.empty()) {
       report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
     }
-    commands_.emplace(r_.root, r_.environment, journal_->folder());
+    auto environment = r_.environment;
+    launches_file_ = journal_->folder() / "embedded-launches.txt";
+    if (patch_.embeds) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
+    commands_.emplace(r_.root, environment, journal_->folder());
     report_.kernel = r_.mep.kernel_name;
     report_.diff = patch_.diff();
     report_.embeds = patch_.embeds;
@@ -105,6 +109,26 @@ class Apply {
     return done();
   }
 
+  /// How many launches of the runs since the last call went to the embedded code.
+  void note_launches(const std::string& when, const std::string& if_none) {
+    if (!patch_.embeds) return;
+    auto text = read_text(launches_file_);
+    std::error_code code;
+    fs::remove(launches_file_, code);
+    if (!text.ok()) {
+      report_.notes.push_back("Not known: how many launches of " + when + " ran the embedded code (no process said so at its end).");
+      return;
+    }
+    unsigned long long tuned = 0, original = 0;
+    for (auto& line : split_lines(*text)) {
+      unsigned long long a = 0, b = 0;
+      if (std::sscanf(std::string(line.text).c_str(), "%*s %llu tuned %llu original", &a, &b) == 2) tuned += a, original += b;
+    }
+    std::string note = "In " + when + " " + std::to_string(tuned) + " of " + std::to_string(tuned + original) + " launches ran the embedded code";
+    report_.notes.push_back(note + (tuned > 0 ? "." : ": its guard did not hold, or it could not be loaded; " + if_none + "."));
+    say(report_.notes.back());
+  }
+
   static Error interrupted() { return {"interrupted; nothing was changed", Exit::Interrupted}; }
   static std::optional<Stop> stopped() { return Stop{ApplyOutcome::Interrupted, "interrupted by the user"}; }
 
@@ -129,6 +153,7 @@ class Apply {
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
     if (checked.interrupted) return stopped();
     if (!checked.ok) return std::optional(Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
+    note_launches("the check", "the check says nothing of its results, and only the MEP's verification does");
 
     BuildProducts products(journal_->folder() / "products");
     std::vector<fs::path> patched_products = mine(written_between(at_first, with_patch));
@@ -187,6 +212,7 @@ class Apply {
     };
     auto timed = time_in_alternation(r_.trial, place, run, progress);
     if (!timed.ok()) reason = timed.error(), failed = &reason;
+    note_launches("the timed runs", "what was timed is the original");
     bool during_patched = patched_stands;
     Status placed = products.place(BuildProducts::Before);
     if (!placed.ok()) return std::optional(Stop{ApplyOutcome::Disturbed, placed.error().message});
@@ -263,6 +289,7 @@ class Apply {
   std::vector<fs::path> paths_, tracked_, roots_;
   GitTree git_;
   std::optional<AppCommands> commands_;
+  fs::path launches_file_;
   std::vector<std::string> late_notes_;
   double check_seconds_ = 0, usual_seconds_ = 0;
   bool original_is_built_ = false;

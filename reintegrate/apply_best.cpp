@@ -83,7 +83,7 @@ class Choice {
     if (trial.applicable() && offer_.embedding != Embedding::Only) add(false);
     if (can_embed()) add(true);
     // What was only screened says nothing of the application's own code yet; its confirmation will.
-    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false}), ++count;
+    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false}), ++count;
     return count;
   }
 
@@ -98,7 +98,7 @@ class Choice {
       Way way = std::move(*best);
       ways_.erase(best);
       // Which way it may take is known only when it is confirmed.
-      if (can_embed() && !way.trial.confirmed) return std::optional(std::move(way));
+      if (can_embed() && !way.trial.confirmed && way.trial.verdict.device.starts_with("cuda")) return std::optional(std::move(way));
       KERNELIFT_ASSIGN(bool fits, plan(way));
       if (fits) return std::optional(std::move(way));
     }

@@ -38,6 +38,7 @@ Result<Embedding> embedding_from_name(const std::string& name) {
 
 EmbeddedGain embedded_gain(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
+  if (!figures.device.starts_with("cuda")) return {};  // Elsewhere nothing runs PTX.
   auto counter = [&](const char* name) {
     auto found = figures.counters.find(name);
     return found == figures.counters.end() ? 0.0 : found->second;

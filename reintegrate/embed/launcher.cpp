@@ -27,6 +27,7 @@ const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', writte
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -43,7 +44,8 @@ namespace code {
 #if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)
 )text";
 
-const char* const kBody = R"text(
+// Split, as compilers may take no longer literals either.
+const char* const kBodyGuard = R"text(
 template <std::size_t kBytes> struct Number;
 template <> struct Number<1> { typedef unsigned char Bits; typedef signed char Value; };
 template <> struct Number<2> { typedef unsigned short Bits; typedef short Value; };
@@ -77,7 +79,9 @@ inline bool same_parameters(const std::size_t* sizes, std::size_t count) {
   return true;
 }
 
-enum State { kUnknown = 0, kReady, kUnusable };
+)text";
+
+const char* const kBodyModule = R"text(enum State { kUnknown = 0, kReady, kUnusable };
 
 struct Module {
   static const int kDevices = 64;
@@ -85,13 +89,28 @@ struct Module {
   std::mutex mutex;
   const void* kernel;                 // A cudaKernel_t: valid in every context.
   bool loaded;
-  Module() : kernel(nullptr), loaded(false) {
+  const char* report;                 // File to which the process says at its end how many launches were which; or null.
+  std::atomic<unsigned long long> tuned, original;
+  Module() : kernel(nullptr), loaded(false), report(std::getenv("KERNELIFT_EMBED_REPORT")), tuned(0), original(0) {
     for (int i = 0; i < kDevices; ++i) states[i].store(kUnknown, std::memory_order_relaxed);
   }
 };
+inline void write_report();
 inline Module& module() {
-  static Module* one = new Module;  // Never destroyed: launches may come until the very end.
+  // Never destroyed: launches may come until the very end.
+  static Module* one = [] {
+    Module* made = new Module;
+    if (made->report) (void)std::atexit(write_report);
+    return made;
+  }();
   return *one;
+}
+inline void write_report() {
+  Module& of = module();
+  std::FILE* file = std::fopen(of.report, "a");
+  if (!file) return;
+  std::fprintf(file, "@NAME@ %llu tuned %llu original\n", of.tuned.load(), of.original.load());
+  (void)std::fclose(file);
 }
 
 inline const void* load_library() {
@@ -142,12 +161,10 @@ inline bool prepare(Module& of, int device) {
   return ready;
 }
 
-// True if the tuned code was launched. False: nothing was, and no error is left behind.
-inline bool run(const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
+inline bool launched(Module& of, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
   if (!verified(grid, block, shared, a) || cudaPeekAtLastError() != cudaSuccess) return false;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= Module::kDevices) return (void)cudaGetLastError(), false;
-  Module& of = module();
   int state = of.states[device].load(std::memory_order_acquire);
   if (state == kUnusable) return false;
   if (state == kUnknown) {
@@ -161,13 +178,23 @@ inline bool run(const dim3& grid, const dim3& block, std::size_t shared, cudaStr
   return false;
 }
 
+// True if the tuned code was launched. False: nothing was, and no error is left behind.
+inline bool run(const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
+  Module& of = module();
+  bool tuned = launched(of, grid, block, shared, stream, a);
+  if (of.report) ++(tuned ? of.tuned : of.original);
+  return tuned;
+}
+
 #else
 inline bool run(const dim3&, const dim3&, std::size_t, cudaStream_t, void**) { return false; }
 inline bool same_parameters(const std::size_t*, std::size_t) { return false; }
 #endif
 
 }  // namespace code
+)text";
 
+const char* const kBodyLaunch = R"text(
 // What launch() gives back: called with the kernel's arguments, it launches.
 template <class... P> class Launch {
  public:
@@ -333,7 +360,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   std::string sizes, text = std::string(kHead);
   for (auto& parameter : mep.instances[0].parameters) sizes += std::to_string(parameter.size) + ", ";
   replace_all(text, "@STORY@", story);
-  std::string body = kBody;
+  std::string body = std::string(kBodyGuard) + kBodyModule + kBodyLaunch;
   KERNELIFT_ASSIGN(std::string prepare, preparation(mep, candidate));
   replace_all(body, "@CLAUSES@", clauses.empty() ? "true" : clauses);
   replace_all(body, "@SIZES@", sizes + "0");

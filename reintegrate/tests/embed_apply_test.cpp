@@ -1,0 +1,211 @@
+// Embedded PTX on its way into an application: which of a candidate's two ways is taken, what the patch looks like, and
+// that a file which the patch brings goes again when the patch goes.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "reintegrate/apply_best.h"
+#include "reintegrate/tests/application.h"
+
+namespace kernelift {
+namespace {
+
+Verdict timed(double speedup) {
+  Verdict verdict;
+  verdict.stage = Stage::Time, verdict.device = "cuda: NVIDIA H200, sm_90, driver 580";
+  verdict.timings = {{"0001", 1, speedup, 1, speedup, speedup - 0.01, speedup + 0.01, 20, false}};
+  return verdict;
+}
+
+/// The application "runs" the embedded code where its source launches through the header.
+class EmbedApply : public Application {
+ protected:
+  void SetUp() override {
+    Application::SetUp();
+    write("build.sh", "set -e\nmkdir -p out\nf=src/k.cu\n! grep -q 'kernelift_sleepy::launch' src/k.cu || f=src/kernelift_sleepy.cuh\n"
+                      "{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' $f; } > out/app.new\n"
+                      "chmod +x out/app.new\nmv out/app.new out/app\n");
+    // What is faster is not the question here: one pair of runs, and what it says is decided beforehand.
+    request.trial.first_look = request.trial.most_pairs = 1;
+    request.trial.smallest_gain = 0.01;
+    Mep& mep = request.mep;
+    mep.parameters = {{"a", "float *", "float", false, ""}};
+    MepInstance instance;
+    instance.geometry = {{1, 1, 1}, {64, 1, 1}, 0, false};
+    instance.parameters = {{0, 8}};
+    instance.arguments.assign(8, std::byte{0x40});
+    mep.instances = {instance};
+    LaunchSite site;
+    site.kernels = {mep.kernel_id}, site.argument_text = {"a"};
+    std::string text = read("src/k.cu"), call = "sleepy<<<1, BLOCK>>>(a)";
+    site.range = {"src/k.cu", text.find(call), text.find(call) + call.size(), 8, 8};
+    mep.launches = {site};
+    ScanIndex scan;
+    ScannedKernel kernel;
+    kernel.id = mep.kernel_id, kernel.key = mep.kernel_key, kernel.name = "sleepy";
+    kernel.definition = {"src/k.cu", text.find("__global__"), text.find("}\n") + 1, 3, 6};
+    scan.kernels = {kernel};
+    request.scan = scan;
+    offer.embedding = Embedding::Auto;
+    offer.make_embedded = [this](const RunTrial& trial) -> Result<EmbeddedCode> {
+      ++made;
+      if (!trouble.empty()) return refused(trouble);
+      return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope + ".visible .entry _Z6sleepyPf(\n)\n{\n\tdelay(0.01);\n}\n",
+                          "_Z6sleepyPf", "clang 22", trial.figures().device, "candidate #1", "nvcc makes slower code.", {"Checked."}};
+    };
+  }
+  void candidate(double by_nvcc, double embedded, const std::string& to = "0.04") {
+    RunTrial trial;
+    trial.id = static_cast<int64_t>(offer.promising.size()) + 1;
+    trial.candidate.source = request.original;
+    size_t at = trial.candidate.source.find("0.05");
+    trial.candidate.source.replace(at, 4, to);
+    trial.candidate.tier = "source", trial.candidate.note = to;
+    trial.verdict = timed(by_nvcc);
+    if (embedded > 0) trial.verdict.counters = {{"embedded_speedup", embedded}, {"embedded_speedup_low", embedded - 0.01}};
+    trial.confirmed = trial.verdict;
+    offer.promising.push_back(trial);
+  }
+  Result<ApplyReport> go() {
+    offer.request = request;
+    offer.request.progress = [&](const std::string& line) { said += line + "\n"; };
+    return apply_best(offer, [&](const RunTrial&) -> Result<Verdict> { return confirmed_as; });
+  }
+  ApplyReport must_go() {
+    auto report = go();
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    return report.ok() ? *report : ApplyReport{};
+  }
+  bool header_is_there() const { return std::filesystem::exists(root / "src/kernelift_sleepy.cuh"); }
+
+  RunOffer offer;
+  Verdict confirmed_as = timed(1);
+  std::string trouble, module_scope, said;
+  int made = 0;
+};
+
+TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
+  make_git();
+  candidate(1.5, 5);
+  ApplyReport report = must_go();
+  ASSERT_TRUE(report.kept()) << report.why;
+  EXPECT_TRUE(report.embeds);
+  EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 5);
+  EXPECT_EQ(read("src/k.cu"),
+            "#include \"kernelift_sleepy.cuh\"  // Tuned code for 'sleepy'.\n#include \"config.h\"\n// The kernel.\n"
+            "// Launches run the tuned code in kernelift_sleepy.cuh where its guard holds: after a change here, make that anew.\n"
+            "__global__ void sleepy(float* a) {\n\tdelay(0.05);   // ümlaut, tab\n  a[0] = 1.0;\n}\n\n"
+            "void host(float* a) { kernelift_sleepy::launch(sleepy, 1, BLOCK)(a); }\n");
+  EXPECT_EQ(shell("git status --porcelain"), "");
+  EXPECT_EQ(shell("git show --name-only --format= HEAD"), "src/k.cu\nsrc/kernelift_sleepy.cuh\n");
+  EXPECT_NE(report.text().find("note: The patch embeds PTX (kernelift_sleepy.cuh): nvcc makes slower code."), std::string::npos);
+  EXPECT_NE(report.text().find("more lines of a generated file"), std::string::npos);
+  // The patch is a patch that git takes.
+  EXPECT_EQ(shell("git checkout -q main && git apply --check .kernelift/apply/1/patch.diff && echo good"), "good\n");
+  EXPECT_FALSE(header_is_there());
+}
+
+TEST_F(EmbedApply, PrefersTheSourceThatPeopleCanReadWhereItIsAsGood) {
+  candidate(1.5, 1.55, "0.01");
+  ApplyReport report = must_go();
+  ASSERT_TRUE(report.kept()) << report.why;
+  EXPECT_FALSE(report.embeds);
+  EXPECT_EQ(made, 0);
+  EXPECT_NE(read("src/k.cu").find("delay(0.01)"), std::string::npos);
+}
+
+TEST_F(EmbedApply, DoesAsTheUserSays) {
+  candidate(1.5, 5, "0.01");
+  offer.embedding = Embedding::Never;
+  EXPECT_FALSE(must_go().embeds);
+  write("src/k.cu", kKernelText);
+  offer.promising.clear();
+  candidate(1.5, 1.2, "0.01");
+  offer.embedding = Embedding::Only;
+  EXPECT_TRUE(must_go().embeds);
+  EXPECT_FALSE(embedding_from_name("maybe").ok());
+}
+
+TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
+  candidate(2, 3);
+  Verdict failed = timed(0);
+  failed.outcome = Outcome::CompileFailed, failed.counters = offer.promising[0].verdict.counters;
+  offer.promising[0].confirmed = failed;
+  EXPECT_TRUE(must_go().embeds);
+  ASSERT_EQ(shell("rm src/kernelift_sleepy.cuh"), "");
+  write("src/k.cu", kKernelText);
+  offer.promising.clear();
+  candidate(3, 0);
+  offer.promising[0].candidate.recipe.unroll_threshold = 900;
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_TRUE(report.embeds);
+}
+
+TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
+  candidate(4, 5, "0.01");
+  module_scope = ".visible .const .align 4 .b8 taps[64];\n";
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_FALSE(report.embeds);
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"), std::string::npos) << report.passed_over[0];
+}
+
+TEST_F(EmbedApply, TakesTheFileAwayWithThePatch) {
+  candidate(1.005, 5);
+  request.trial.smallest_gain = 100;
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster) << report.why;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_FALSE(header_is_there());
+}
+
+TEST_F(EmbedApply, KeepsTheFileUntilTheOriginalIsBuiltBecauseMakeRemembersDependencies) {
+  candidate(1.005, 5);
+  request.trial.smallest_gain = 100;
+  // As make does with a dependency file that an earlier compile has left.
+  request.build = "{ ! test -e out/dep || test -e \"$(cat out/dep)\"; } && sh build.sh && rm -f out/dep && if grep -q kernelift_ src/k.cu; then echo src/kernelift_sleepy.cuh > out/dep; fi";
+  EXPECT_EQ(must_go().outcome, ApplyOutcome::NotFaster);
+  EXPECT_FALSE(header_is_there());
+  EXPECT_EQ(shell("test -e out/dep && echo there"), "");
+}
+
+TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
+  candidate(1.005, 5);
+  std::string check = request.check;
+  request.check = "! grep -q kernelift_ src/k.cu || kill -9 $PPID";
+  pid_t child = fork();
+  if (child == 0) {
+    (void)go();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(header_is_there());
+  auto restored = roll_back_interrupted(request.state);
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_FALSE(header_is_there());
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+
+  request.check = check;
+  ASSERT_TRUE(must_go().kept());
+  ASSERT_TRUE(header_is_there());
+  ASSERT_TRUE(undo_last(request.state).ok());
+  EXPECT_FALSE(header_is_there());
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(EmbedApply, RefusesToPutOneOnTopOfAnother) {
+  candidate(1.005, 5);
+  write("src/kernelift_sleepy.cuh", "// mine\n");
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("is there already"), std::string::npos) << report.error().message;
+  EXPECT_EQ(read("src/kernelift_sleepy.cuh"), "// mine\n");
+}
+
+}  // namespace
+}  // namespace kernelift
