@@ -30,7 +30,7 @@ Status GpuRunner::keep_results(size_t instance, std::vector<DeviceMemory>& copie
   Steps steps(*support_);
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
-    if (!region.changed()) continue;
+    if (!region.output) continue;
     KERNELIFT_ASSIGN(copies.back(), device_.place(0, region.size));
     steps.copy(copies.back().address, region.live, region.size);
   }
@@ -44,12 +44,12 @@ Status GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory
   Steps steps(*support_);
   size_t findings = 0;
   for (size_t i = 0; i < memory.regions.size(); ++i)
-    if (memory.regions[i].changed()) findings += memory.regions[i].rows.size();
+    if (memory.regions[i].output) findings += memory.regions[i].rows.size();
   steps.clear_findings(findings);
   size_t at = 0;
   for (size_t i = 0; i < memory.regions.size(); ++i) {
     GpuBuffer& region = memory.regions[i];
-    for (size_t row = 0; region.changed() && row < region.rows.size(); ++row)
+    for (size_t row = 0; region.output && row < region.rows.size(); ++row)
       steps.compare(region.rows[row], region.tolerance(row), once[i].address, region.live, at++);
   }
   DeviceOutcome outcome = steps.run(settings_.launch_limit);
@@ -59,7 +59,7 @@ Status GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory
   for (auto* buffers : {&memory.regions, &memory.variables})
     for (auto& buffer : *buffers)
       for (size_t row = 0; row < buffer.rows.size(); ++row) {
-        bool seen = buffers == &memory.regions && buffer.changed();
+        bool seen = buffers == &memory.regions && buffer.output;
         judging::Finding finding = seen ? found[at++] : judging::Finding{};
         if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
         FloatTolerance& tolerance = buffer.yardstick.tolerances[row];
@@ -72,6 +72,10 @@ Status GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory
 Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
   FloatTolerance users;
   if (user_tolerance(users)) return done();
+  // Built from the same source they end alike: where one ended a process, the others are not tried.
+  constexpr const char* kExperiment = "rounding";
+  if (roundings.empty() || settings_.fatal.contains(kExperiment)) return done();
+  announce_(kExperiment);
   for (auto& image : roundings) {
     GpuCode code;
     TrialCode wanted;
@@ -94,7 +98,10 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
         steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
       DeviceOutcome outcome = steps.run(settings_.launch_limit);
       memory_->launched(i, true);
-      if (!outcome.usable()) return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+      if (!outcome.usable()) {
+        usable_ = false;
+        return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+      }
       if (!outcome.ok()) break;
       KERNELIFT_ASSIGN(auto found, support_->read_findings(asked.size()));
       for (size_t at = 0; at < asked.size(); ++at) {
@@ -104,7 +111,21 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
       }
     }
   }
+  announce_("");
   return done();
+}
+
+bool GpuRunner::holds_addresses(const GpuInstance& memory, const GpuBuffer& region) {
+  constexpr uint64_t kMost = 16 << 20;  // Of which so much is looked at.
+  std::vector<std::byte> bytes(std::min(region.size, kMost));
+  if (!device_.read(region.given, bytes).ok()) return false;
+  for (size_t at = (8 - region.live % 8) % 8; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], sizeof word);
+    auto after = std::upper_bound(memory.regions.begin(), memory.regions.end(), word, [](uint64_t value, auto& other) { return value < other.live; });
+    if (after != memory.regions.begin() && word < std::prev(after)->live + std::prev(after)->size) return true;
+  }
+  return false;
 }
 
 Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::vector<DeviceMemory>& results) {
@@ -135,7 +156,7 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
       for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
         if (i == index) steps.classify(other.rows[row], other.tolerance(row), results[i].address, other.live, states[row].address, pattern, at);
         // Its other results must not depend on what lay in this buffer.
-        else steps.compare(other.rows[row], other.tolerance(row), other.changed() ? results[i].address : other.given, other.live, at);
+        else steps.compare(other.rows[row], other.tolerance(row), other.output ? results[i].address : other.given, other.live, at);
       }
     }
     DeviceOutcome outcome = steps.run(settings_.launch_limit);
@@ -168,9 +189,13 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
 }
 
 Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>& results) {
-  for (size_t index = 0; index < memory_->instances()[instance].regions.size(); ++index) {
-    if (!memory_->instances()[instance].regions[index].changed()) continue;
-    std::string experiment = "poison " + std::to_string(instance) + " " + std::to_string(index);
+  constexpr const char* kExperiment = "poison ";
+  constexpr auto kMostLost = 2;  // Processes that this may cost; an original that two buffers lead astray has more of them.
+  auto lost = std::count_if(settings_.fatal.begin(), settings_.fatal.end(), [](auto& one) { return one.starts_with(kExperiment); });
+  GpuInstance& memory = memory_->instances()[instance];
+  for (size_t index = 0; index < memory.regions.size(); ++index) {
+    if (!memory.regions[index].output || lost >= kMostLost || holds_addresses(memory, memory.regions[index])) continue;
+    std::string experiment = kExperiment + std::to_string(instance) + " " + std::to_string(index);
     if (settings_.fatal.contains(experiment)) continue;
     announce_(experiment);
     auto learned = learn_region(instance, index, results);
@@ -263,6 +288,48 @@ Status GpuRunner::calibrate_application(const std::string& image) {
   return done();
 }
 
+InstanceReport GpuRunner::begin_report(size_t instance) const {
+  const MepInstance& recorded = mep_.instances[instance];
+  InstanceReport report;
+  report.id = recorded.id, report.held_out = recorded.held_out, report.weight = recorded.weight;
+  // A duration on another device says nothing about this one.
+  if (mep_.captured_on.find(device_.facts().name) != std::string::npos) report.recorded_seconds = recorded.microseconds * 1e-6;
+  return report;
+}
+
+void GpuRunner::limit_launches(double slowest) {
+  // A candidate that is many times slower than the original need not be waited for.
+  constexpr double kPatience = 100;
+  constexpr std::chrono::milliseconds kLeastLimit{1000};
+  auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
+  settings_.launch_limit = std::min(settings_.launch_limit, std::max(kLeastLimit, patience));
+}
+
+bool GpuRunner::runs_at_all() {
+  // An original that takes a thousand times what it took in the application will not end.
+  constexpr double kSlower = 1000, kLeastSeconds = 10;
+  double slowest = 0;
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    InstanceReport report = begin_report(i);
+    if (report.recorded_seconds > 0) {
+      double patience = std::max(kLeastSeconds, kSlower * report.recorded_seconds);
+      settings_.launch_limit = std::min(settings_.launch_limit, std::chrono::milliseconds(static_cast<int64_t>(patience * 1e3)));
+    }
+    Judged judged = run(baseline_, {i, i}, Before::Recorded, false);
+    slowest = std::max(slowest, judged.seconds);
+    if (usable_) continue;
+    for (size_t other = 0; other < mep_.instances.size(); ++other) {
+      report = begin_report(other), report.pass = false;
+      report.failure = other != i ? "not tried: the GPU was lost to instance " + mep_.instances[i].id
+                                  : (judged.failure->outcome == Outcome::TimedOut ? "timed out: " : "crashed: ") + judged.failure->detail;
+      report_.instances.push_back(std::move(report));
+    }
+    return false;
+  }
+  limit_launches(slowest);
+  return true;
+}
+
 Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   report_ = {};
   if (auto failure = baseline_.load(device_, *memory_, mep_, original.code))
@@ -272,25 +339,19 @@ Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   Steps warm_up(*support_);
   for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
   if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok()) return environment_error("the GPU does not answer: " + outcome.detail);
+  // One that does not even run is no error here: that is the answer.
+  if (!runs_at_all()) return report_;
   KERNELIFT_TRY(add_envelopes(original.roundings));
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
-    const MepInstance& recorded = mep_.instances[i];
-    InstanceReport instance;
-    instance.id = recorded.id, instance.held_out = recorded.held_out, instance.weight = recorded.weight;
-    // A duration on another device says nothing about this one.
-    if (mep_.captured_on.find(device_.facts().name) != std::string::npos) instance.recorded_seconds = recorded.microseconds * 1e-6;
+    InstanceReport instance = begin_report(i);
     if (!usable_) instance.pass = false, instance.failure = "not tried: the GPU was lost to an earlier instance";
     else KERNELIFT_TRY(calibrate_instance(i, instance));
     slowest = std::max(slowest, instance.seconds);
     report_.instances.push_back(std::move(instance));
   }
   KERNELIFT_TRY(calibrate_application(original.application));
-  // A candidate that is many times slower than the original need not be waited for.
-  constexpr double kPatience = 100;
-  constexpr std::chrono::milliseconds kLeastLimit{1000};
-  auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
-  settings_.launch_limit = std::min(settings_.launch_limit, std::max(kLeastLimit, patience));
+  limit_launches(slowest);
   return report_;
 }
 
@@ -317,7 +378,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   uint64_t seed = 1;
   for (auto& region : made.regions) {
     ++seed;
-    bool only_read = !region.changed();
+    bool only_read = !region.output;
     if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed || (kind == Perturbation::Swap && !only_read)) continue;
     std::vector<std::byte> bytes(region.size);
     if (!device_.read(region.given, bytes).ok() || !perturb(region.yardstick.layout, bytes, kind, seed)) continue;

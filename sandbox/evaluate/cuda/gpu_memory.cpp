@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "sandbox/evaluate/replay_memory.h"
+
 namespace kernelift {
 namespace {
 
@@ -206,6 +208,7 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.name = named ? mep.parameters[region.parameter].name : "";
       if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
       buffer.live = relocated(region.address), buffer.size = region.size;
+      buffer.output = is_output(mep, region);
       buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
       if (region.size > 0) KERNELIFT_TRY(fill_in(buffer, region.before, region.after, region.pointer_stride, region.pointer_offsets));
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);
@@ -299,7 +302,7 @@ void GpuMemory::launched(size_t instance, bool anything) {
     return;
   }
   for (auto& region : instances_[instance].regions)
-    if (region.changed()) hold(region.live, region.size, 0);
+    if (region.output) hold(region.live, region.size, 0);
   for (auto& slot : instances_[instance].slots)
     for (auto& region : instances_[instance].regions)
       if (slot.address >= region.live && slot.address < region.live + region.size) hold(region.live, region.size, 0);

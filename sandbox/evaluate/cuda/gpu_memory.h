@@ -20,6 +20,7 @@ struct GpuBuffer {
   uint64_t given = 0, answer = 0;  ///< Device addresses; equal when the original changes nothing.
   Yardstick yardstick;
   std::vector<Row> rows;
+  bool output = false;  ///< is_output(): it may be written though it reads the same before and after.
   // Learned from the original:
   std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
   bool all_written = false;          ///< Every byte is.

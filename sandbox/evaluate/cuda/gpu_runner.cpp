@@ -188,9 +188,11 @@ bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& v
   verdict.outcome = Outcome::Wrong, verdict.buffer = buffer.name;
   verdict.index = judged.first->index, verdict.expected = judged.first->expected, verdict.got = judged.first->got;
   verdict.distance = judged.first->distance;
+  auto& regions = memory_->instances()[place.memory].regions;
+  bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output : buffer.changed;
   verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
                    (buffer.tolerance != "exact" ? " by more than " + buffer.tolerance : "") +
-                   (buffer.changed ? "" : "; the original does not write this buffer");
+                   (written ? "" : "; the original does not write this buffer");
   return false;
 }
 

@@ -44,6 +44,10 @@ inline std::map<std::string, FakeImage> images() {
     if (call.out[0] != -100.0f * call.factor + 2.0f) call.run();
     return FakeRun{50e-6};
   });
+  add("does nothing to the smaller", [](const Scale& call) {
+    if (call.n >= 3000) call.run();
+    return FakeRun{50e-6};
+  });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });

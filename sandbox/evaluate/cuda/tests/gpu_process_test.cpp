@@ -45,18 +45,19 @@ TrialCode code_of(const std::string& image) {
 }
 
 struct Rig {
-  explicit Rig(const char* original = "original", const char* application = "")
-      : fixture(fake::scale()), original(original), application(application) {
+  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {})
+      : fixture(fake::scale()), original(original), application(application), roundings(std::move(roundings)) {
     nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*nursery, 0, {code_of(original), {}, application}, false, fatal, report);
+    auto started = GpuProcess::start(*nursery, 0, {code_of(original), roundings, application}, false, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
   MepFixture fixture;
   std::string original, application;
+  std::vector<std::string> roundings;
   std::unique_ptr<Nursery> nursery;
   std::unique_ptr<GpuProcess> process;
   std::set<std::string> fatal;
@@ -103,6 +104,33 @@ TEST(GpuProcess, DoesNotRepeatTheExperimentThatEndedIt) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("poison 0 1", "poison 1 1"));
+  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+}
+
+TEST(GpuProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
+  for (auto [image, why] : {std::pair{"faults", "crashed: an illegal memory access"}, {"hangs", "timed out: not done after"}}) {
+    Rig rig(image);
+    EXPECT_EQ(rig.trouble, "");
+    ASSERT_EQ(rig.report.instances.size(), 2u);
+    EXPECT_FALSE(rig.report.pass());
+    EXPECT_THAT(rig.report.instances[0].failure, HasSubstr(why));
+    EXPECT_THAT(rig.report.instances[1].failure, HasSubstr("not tried"));
+  }
+}
+
+TEST(GpuProcess, GoesOnWithoutTheRoundingsWhereOneEndsIt) {
+  Rig rig("original", "", {"faster", "faults"});
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  EXPECT_THAT(rig.fatal, ::testing::ElementsAre("rounding"));
+  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+}
+
+TEST(GpuProcess, GoesOnWithoutTheApplicationsCodeWhereThatEndsIt) {
+  Rig rig("original", "faults");
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_THAT(rig.fatal, ::testing::ElementsAre("application"));
+  EXPECT_THAT(rig.report.application_trouble, HasSubstr("ends the process"));
   EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
 }
 

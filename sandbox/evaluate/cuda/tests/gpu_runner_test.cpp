@@ -88,6 +88,43 @@ TEST(GpuRunner, TellsWhatIsWrongWithACandidate) {
   EXPECT_TRUE(rig.judge("faster").ok());
 }
 
+TEST(GpuRunner, PoisonsAnOutputThatHoldsItsAnswerAlready) {
+  MepFixture fixture = scale();
+  MepRegion& out = fixture.mep.instances[1].regions[1];
+  out.before = out.after;  // A later launch on equal inputs.
+  Rig rig(std::move(fixture));
+  ASSERT_TRUE(rig.report.pass()) << rig.trouble << rig.report.complaint();
+  EXPECT_THAT(rig.announced, ::testing::Contains("poison 1 1"));
+  Verdict idle = rig.judge("does nothing to the smaller");
+  EXPECT_EQ(idle.outcome, Outcome::Wrong) << idle.text();
+  EXPECT_EQ(idle.instance, "b");
+  EXPECT_THAT(idle.detail, ::testing::Not(HasSubstr("does not write")));
+  EXPECT_TRUE(rig.judge("faster").ok());
+}
+
+TEST(GpuRunner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
+  Rig rig(scale(), {}, "slower");
+  ASSERT_EQ(rig.trouble + rig.report.application_trouble, "");
+  EXPECT_NEAR(rig.report.instances[0].seconds, 100e-6, 1e-9);
+  EXPECT_NEAR(rig.report.instances[0].application_seconds, 200e-6, 1e-9);
+  TrialCode code;
+  code.image = "faster";
+  Inquiry inquiry;
+  inquiry.against_application = true;
+  EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 4, 1e-6);
+  inquiry.against_application = false;
+  EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 2, 1e-6);
+}
+
+TEST(GpuRunner, SaysWhyTheApplicationsCodeIsNotRacedAgainst) {
+  for (auto [image, why] : {std::pair{"wrong", "does not reproduce the capture in out"}, {"too big", "cannot be run here"}}) {
+    Rig rig(scale(), {}, image);
+    EXPECT_TRUE(rig.report.pass());
+    EXPECT_THAT(rig.report.application_trouble, HasSubstr(why));
+    EXPECT_TRUE(rig.judge("faster").ok());
+  }
+}
+
 TEST(GpuRunner, SuspectsWhoIsFasterThanWritingAndConvictsWhoKnowsTheAnswerByHeart) {
   Rig rig(scale(1 << 20));
   Verdict suspect = rig.judge("too fast");
