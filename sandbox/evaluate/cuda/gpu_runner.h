@@ -86,7 +86,14 @@ class GpuRunner {
   void wait_until_calm();
 
   // calibration
+  InstanceReport begin_report(size_t instance) const;
+  /// False: it does not, as report_ says.
+  bool runs_at_all();
+  /// From now on a launch may take many times `slowest`, and no longer.
+  void limit_launches(double slowest);
   Status calibrate_instance(size_t instance, InstanceReport& report);
+  /// Does its recorded content lead into recorded memory? What is written over that leads the original astray.
+  bool holds_addresses(const GpuInstance& memory, const GpuBuffer& region);
   /// Loads and checks the application's own code; what is wrong with it is in the report.
   Status calibrate_application(const std::string& image);
   Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
