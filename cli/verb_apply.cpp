@@ -1,4 +1,5 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
+#include "cli/embedding.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -9,7 +10,7 @@ namespace kernelift::cli {
 namespace {
 
 struct Options {
-  std::string run_file, build, run, check, branch;
+  std::string run_file, build, run, check, branch, embed = "auto";
   std::vector<std::string> build_folders;
   double time = TrialOptions{}.time_limit;
   std::optional<int64_t> candidate;
@@ -48,7 +49,7 @@ Status only(int64_t id, RunOffer& offer, const Run& run) {
   KERNELIFT_ASSIGN(auto trials, run.history());
   for (auto& trial : trials)
     if (trial.id == id)
-      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " promises no gain that a source patch can express (" +
+      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " promises no gain that a patch can express (" +
                           trial.figures().text() + ")");
   return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " + std::to_string(trials.size()));
 }
@@ -77,7 +78,14 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state));
+  KERNELIFT_ASSIGN(Embedding embedding, embedding_from_name(options.embed));
+  if (context.device == "cpu" || run.meta().device == "cpu") {
+    if (embedding == Embedding::Only) return usage_error("--embed only: embedded code is PTX, for NVIDIA GPUs, and this is the CPU device");
+    embedding = Embedding::Never;
+  }
+  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
+  PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
+  if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(only(*options.candidate, offer, run));
   ApplyRequest& request = offer.request;
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
@@ -105,6 +113,9 @@ Action setup(CLI::App& app) {
   app.add_option("--build", options->build, "The application's build command, run in its root");
   app.add_option("--run", options->run, "The command whose whole run time is measured");
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
+  app.add_option("--embed", options->embed,
+                 "Tuned PTX in a generated file, for gains that the application's compiler cannot make: never, auto or only")
+      ->capture_default_str();
   app.add_option("--branch", options->branch, "The git branch to make (default: kernelift/<kernel>-<n>)");
   app.add_option("--build-folder", options->build_folders, "Where the build writes, if not under the application's root");
   app.add_option("--time", options->time, "Seconds of timing before and after at most")->capture_default_str();
