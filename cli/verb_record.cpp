@@ -155,6 +155,8 @@ Action setup(CLI::App& app) {
   app.add_option("--instances", options->config.instances, "Launches kept per kernel")->capture_default_str();
   app.add_option("--skip", options->config.skip, "Launches of each kernel to let pass first")->capture_default_str();
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
+  app.add_flag("--all-memory", options->config.all_memory,
+               "Take all live memory, for kernels that reach memory by addresses they were not given");
   app.add_option("--mib", options->mebibytes, "Most memory of one captured launch, in MiB")->capture_default_str();
   app.add_option("command", options->command, "The application and its arguments, after --")->required();
   return [options](const Context& context) { return record(context, *options); };

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "core/base/chunk_store.h"
@@ -141,6 +142,7 @@ Json instance_to_json(const CapturedInstance& instance) {
           {"variables", variables}};
   if (!instance.source_stem.empty()) line["source_stem"] = instance.source_stem;
   if (instance.settings.known) line["settings"] = settings_to_json(instance.settings);
+  if (!instance.unreached.empty()) line["unreached"] = to_json(instance.unreached);
   if (instance.code.size > 0) line["code"] = image_to_json(instance.code);
   return line;
 }
@@ -182,6 +184,7 @@ CapturedInstance instance_from_json(const Json& from) {
   }
   instance.source_stem = from.value("source_stem", "");
   if (from.contains("settings")) instance.settings = settings_from_json(from["settings"]);
+  if (from.contains("unreached")) instance.unreached = memory_ranges_from_json(from["unreached"]);
   if (from.contains("code")) instance.code = image_from_json(from["code"]);
   return instance;
 }
@@ -307,6 +310,43 @@ std::vector<Parameter> parameters_from_json(const Json& from) {
   std::vector<Parameter> parameters;
   for (auto& entry : from) parameters.push_back({entry.at("offset"), entry.at("size")});
   return parameters;
+}
+
+Json to_json(const std::vector<MemoryRange>& ranges) {
+  Json list = Json::array();
+  for (auto& range : ranges) list.push_back({range.address, range.size});
+  return list;
+}
+
+std::vector<MemoryRange> memory_ranges_from_json(const Json& from) {
+  std::vector<MemoryRange> ranges;
+  for (auto& entry : from) ranges.push_back({entry.at(0), entry.at(1)});
+  return ranges;
+}
+
+std::string unreached_text(const std::vector<MemoryRange>& unreached) {
+  if (unreached.empty()) return "";
+  constexpr size_t kMostNamed = 4;
+  auto size_of = [](uint64_t bytes) {
+    return bytes < 10 << 20 ? std::to_string((bytes + 1023) >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB";
+  };
+  uint64_t bytes = 0;
+  for (auto& range : unreached) bytes += range.size;
+  std::vector<MemoryRange> largest = unreached;
+  std::sort(largest.begin(), largest.end(), [](auto& a, auto& b) {
+    return a.size != b.size ? a.size > b.size : a.address < b.address;
+  });
+  std::string text = std::to_string(unreached.size()) + " allocation" + (unreached.size() > 1 ? "s" : "") + " (" +
+                     size_of(bytes) + ") alive at the launch are not in the capture, since nothing that the kernel is "
+                     "given leads to them:";
+  for (size_t i = 0; i < std::min(largest.size(), kMostNamed); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, " 0x%llx+%s", static_cast<unsigned long long>(largest[i].address),
+                  size_of(largest[i].size).c_str());
+    text += (i ? "," : "") + std::string(name);
+  }
+  if (largest.size() > kMostNamed) text += ", ...";
+  return text + "; to take them too: kernelift record --all-memory";
 }
 
 std::string hex_text(std::span<const std::byte> bytes) {

@@ -54,6 +54,11 @@ struct CapturedVariable {
   Image before, after;
 };
 
+struct MemoryRange {
+  uint64_t address = 0, size = 0;
+  bool operator==(const MemoryRange&) const = default;
+};
+
 struct Parameter {
   uint32_t offset = 0, size = 0;  ///< Within the packed argument buffer.
 };
@@ -101,6 +106,9 @@ struct CapturedInstance {
   bool held_out = false;    ///< For verification only; never tuned on.
   std::vector<CapturedRegion> regions;
   std::vector<CapturedVariable> variables;
+  /// Allocations that were alive at the launch and have no image, since nothing that the kernel is given leads to them:
+  /// where a replay that faults may have wanted to go.
+  std::vector<MemoryRange> unreached;
   LaunchSettings settings;
   Image code;  ///< The machine code (a cubin) that the application ran, empty if it could not be had.
 };
@@ -184,11 +192,17 @@ class Capture {
   std::shared_ptr<const State> state_;
 };
 
+/// What to tell a user whose replay asks for memory that the capture does not hold: how much was alive and left out, where
+/// the largest of it was, and how to record it. Empty for an empty list.
+std::string unreached_text(const std::vector<MemoryRange>& unreached);
+
 /// JSON of the pieces that captures and MEPs share. The readers throw nlohmann's exceptions: call them inside
 /// reading().
 Json to_json(const Geometry&);
 Json to_json(const std::vector<Parameter>&);
 Json to_json(const LaunchSettings&);
+Json to_json(const std::vector<MemoryRange>&);
+std::vector<MemoryRange> memory_ranges_from_json(const Json&);
 LaunchSettings launch_settings_from_json(const Json&);
 Geometry geometry_from_json(const Json&);
 std::vector<Parameter> parameters_from_json(const Json&);

@@ -64,6 +64,7 @@ class CaptureTest : public ::testing::Test {
     variable.name = "_ZL2cc", variable.key = "cc", variable.constant = true, variable.address = 0x55550000;
     variable.before = variable.after = *writer.store(before.first(std::min<size_t>(before.size(), 100)));
     instance.variables.push_back(variable);
+    instance.unreached = {{0x7f0000000000, 4096}, {0x7f2000000000, 64 << 20}};
     return instance;
   }
 
@@ -119,12 +120,21 @@ TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(read.regions[0].kind, MemoryKind::Managed);
   EXPECT_EQ(read.variables[0].name, "_ZL2cc");
   EXPECT_TRUE(read.variables[0].constant);
+  EXPECT_EQ(read.unreached, written.unreached);
   EXPECT_EQ(*capture->load(read.regions[0].before), before);
   EXPECT_EQ(*capture->load(read.regions[0].after), after);
   EXPECT_EQ(capture->info().profile[0].shapes[0].count, 10u);
   EXPECT_EQ(capture->info().omissions[0].what, "a texture");
   EXPECT_TRUE(capture->info().complete);
   EXPECT_TRUE(capture->damage().empty());
+}
+
+TEST(UnreachedText, NamesHowMuchWhereAndWhatToDo) {
+  EXPECT_EQ(unreached_text({}), "");
+  auto text = unreached_text({{0x7f0000000000, 4096}, {0x7f2000000000, 64 << 20}});
+  EXPECT_THAT(text, HasSubstr("2 allocations (64 MiB) alive at the launch are not in the capture"));
+  EXPECT_THAT(text, HasSubstr(": 0x7f2000000000+64 MiB, 0x7f0000000000+4 KiB; to take them too: kernelift record --all-memory"));
+  EXPECT_THAT(unreached_text(std::vector<MemoryRange>(9, {0x1000, 10})), HasSubstr(", ...;"));
 }
 
 TEST_F(CaptureTest, StoresAnUnchangedInputOnceForTwoInstances) {

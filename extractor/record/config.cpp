@@ -14,6 +14,7 @@ constexpr const char* kKernel = "KERNELIFT_RECORD_KERNEL";
 constexpr const char* kInstances = "KERNELIFT_RECORD_INSTANCES";
 constexpr const char* kSkip = "KERNELIFT_RECORD_SKIP";
 constexpr const char* kProfileOnly = "KERNELIFT_RECORD_PROFILE_ONLY";
+constexpr const char* kAllMemory = "KERNELIFT_RECORD_ALL_MEMORY";
 constexpr const char* kBytes = "KERNELIFT_RECORD_BYTES";
 
 std::string_view text_of(const char* name) {
@@ -39,6 +40,7 @@ std::optional<RecordConfig> RecordConfig::from_environment() {
   number_of(kSkip, config.skip);
   number_of(kBytes, config.instance_bytes);
   config.profile_only = text_of(kProfileOnly) == "1";
+  config.all_memory = text_of(kAllMemory) == "1";
   return config;
 }
 
@@ -49,6 +51,7 @@ std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(co
           {kInstances, std::to_string(instances)},
           {kSkip, std::to_string(skip)},
           {kProfileOnly, profile_only ? "1" : "0"},
+          {kAllMemory, all_memory ? "1" : "0"},
           {kBytes, std::to_string(instance_bytes)}};
 }
 

@@ -7,6 +7,7 @@
 //   KERNELIFT_RECORD_INSTANCES     most instances kept per kernel
 //   KERNELIFT_RECORD_SKIP          launches of each kernel that are let pass before the first is captured
 //   KERNELIFT_RECORD_PROFILE_ONLY  1: count and time launches, capture nothing
+//   KERNELIFT_RECORD_ALL_MEMORY    1: images of all live memory, not only of what the kernel can be seen to reach
 //   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
 //
 // NVIDIA's driver is told by its own variable, CUDA_INJECTION64_PATH, which library to load; KERNELIFT_CUPTI names the
@@ -26,6 +27,7 @@ struct RecordConfig {
   uint64_t instances = 4;
   uint64_t skip = 0;
   bool profile_only = false;
+  bool all_memory = false;
   uint64_t instance_bytes = uint64_t(8) << 30;
 
   /// nullopt when the environment does not ask for a recording.

@@ -105,7 +105,7 @@ Result<std::vector<AddressFound>> OwnMemory::look_through(uint64_t address, uint
 Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments,
                                              std::span<const Parameter> parameters, std::span<const ReachRoot> roots,
                                              const AllocationMap& allocations, MemoryReader& reader,
-                                             uint64_t most_bytes) {
+                                             uint64_t most_bytes, bool everything) {
   std::vector<ReachedRegion> reached;
   std::vector<bool> seen(allocations.size(), false);
   uint64_t bytes = 0;
@@ -131,7 +131,22 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
     KERNELIFT_ASSIGN(auto found, reader.look_through(address, reached[next].size, reached[next].kind, allocations));
     for (auto& one : found) reach(one.allocation, [&] { return memory_name(address, one.offset); });
   }
+  for (size_t i = 0; everything && i < allocations.size(); ++i)
+    if (allocations[i].kind != MemoryKind::Variable) reach(i, [] { return "alive at the launch"; });
   return reached;
+}
+
+std::vector<MemoryRange> unreached(const AllocationMap& allocations, const std::vector<ReachedRegion>& regions) {
+  constexpr size_t kMostRanges = 4096;
+  std::vector<uint64_t> taken;
+  for (auto& region : regions) taken.push_back(region.address);
+  std::sort(taken.begin(), taken.end());
+  std::vector<MemoryRange> ranges;
+  for (size_t i = 0; i < allocations.size() && ranges.size() < kMostRanges; ++i)
+    if (allocations[i].kind != MemoryKind::Variable &&
+        !std::binary_search(taken.begin(), taken.end(), allocations[i].address))
+      ranges.push_back({allocations[i].address, allocations[i].size});
+  return ranges;
 }
 
 }  // namespace kernelift

@@ -97,10 +97,14 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
 /// Hash of the argument bytes that are no addresses: what tells two launches of one geometry apart.
 uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
-/// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that.
+/// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that. With
+/// `everything` all memory is, whether anything leads there or not.
 Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments,
                                              std::span<const Parameter> parameters, std::span<const ReachRoot> roots,
                                              const AllocationMap& allocations, MemoryReader& reader,
-                                             uint64_t most_bytes = ~uint64_t(0));
+                                             uint64_t most_bytes = ~uint64_t(0), bool everything = false);
+
+/// Live memory that is not among `regions`, modules' variables left aside.
+std::vector<MemoryRange> unreached(const AllocationMap& allocations, const std::vector<ReachedRegion>& regions);
 
 }  // namespace kernelift

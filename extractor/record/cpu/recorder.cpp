@@ -118,7 +118,7 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
     variable_bytes += variable.size;
   }
   OwnMemory memory;
-  auto regions = reachable(arguments_of(launch), parameters, roots, live, memory);
+  auto regions = reachable(arguments_of(launch), parameters, roots, live, memory, ~uint64_t(0), config_.all_memory);
   std::string what = "launch " + std::to_string(kernel.chooser.seen() - 1) + " of " + kernel.key;
   if (!regions.ok() || !archive_.has_room(what, *regions, variable_bytes, config_.instance_bytes)) return false;
 
@@ -133,6 +133,7 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
   instance.geometry = geometry_of(launch);
   instance.arguments.assign(arguments_of(launch).begin(), arguments_of(launch).end());
   instance.parameters = parameters;
+  instance.unreached = unreached(live, *regions);
   auto store = [&](uint64_t address, uint64_t size, Image& into) {
     auto image = archive_.writer().store(memory_at(address, size));
     if (image.ok()) into = std::move(*image);

@@ -185,6 +185,8 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
       else if (parts[cbid] == kGraphLaunch) {
         if (graph_enter(cbid, call)) *call.correlationData = kInParts;
+      } else if (parts[cbid] == kCaptureBegin) {
+        if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
       } else if (parts[cbid] == kMemory)
         note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
@@ -237,6 +239,8 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   }
   if (!found) return;
   CudaKernel& kernel = *found;
+  // A launch into a stream that captures is no execution.
+  if (capturing && stillness_.capturing(decode_launch(cbid, call.functionParams).stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || capturing || taking_.off()) return;
   if (!kernel.refusal.empty()) {

@@ -127,7 +127,9 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   here.images.begin(archive.writer(), surely_fits);
   Verified memory(driver_, here.images);
   KERNELIFT_ASSIGN(auto regions,
-                   reachable(instance.arguments, instance.parameters, roots, *live, memory, request.most_bytes));
+                   reachable(instance.arguments, instance.parameters, roots, *live, memory, request.most_bytes,
+                             request.all_memory));
+  instance.unreached = unreached(*live, regions);
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
       taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +

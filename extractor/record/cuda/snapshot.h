@@ -29,6 +29,7 @@ class Snapshots {
     CapturedInstance instance;
     std::string what;  ///< "launch 3 of k(int*)"
     uint64_t most_bytes;
+    bool all_memory;
   };
   /// EXPECTS: the device is idle and `request.context` is current. A refusal by name, or trouble, is the Error.
   Result<Taken> before(Request request, Archive& archive, std::mutex& archive_turn);

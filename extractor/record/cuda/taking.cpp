@@ -38,7 +38,7 @@ bool Taking::be_alone(const std::string& what, CUcontext context) {
 std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context) {
   CudaKernel& kernel = launch.kernel;
   std::string what = name(kernel, launch.index);
-  Snapshots::Request request{context, kernel, {}, what, config_.instance_bytes};
+  Snapshots::Request request{context, kernel, {}, what, config_.instance_bytes, config_.all_memory};
   CapturedInstance& instance = request.instance;
   {
     std::lock_guard lock(turn_);

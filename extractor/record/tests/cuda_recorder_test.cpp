@@ -282,6 +282,32 @@ TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches
   }
 }
 
+TEST_F(CudaRecorderTest, NamesMemoryThatNothingLeadsToOrTakesItToo) {
+  for (bool all : {false, true}) {
+    config_.all_memory = all;
+    auto scratch = std::move(*TemporaryFolder::create("kernelift-cuda-recorder-test"));
+    config_.folder = scratch.path().string();
+    auto& recorder = start();
+    auto &memory = allocate(1000), &hidden = allocate(5000);
+    hidden[7] = 3;
+    launch(memory, 1);
+    recorder.finish();
+    reinterpret_cast<CUptiResult (*)(CUpti_SubscriberHandle)>(dlsym(library_, "cuptiUnsubscribe"))(nullptr);
+    auto found = Capture::open(scratch.path() / ("process-" + std::to_string(getpid())));
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    auto& one = found->instances().at(0);
+    ASSERT_EQ(one.regions.size(), all ? 2u : 1u);
+    if (all) {
+      auto& region = one.regions[one.regions[0].reached_from == "arg 0"];
+      EXPECT_EQ(region.address, reinterpret_cast<uint64_t>(hidden.data()));
+      EXPECT_EQ(region.reached_from, "alive at the launch");
+      EXPECT_TRUE(one.unreached.empty());
+    } else {
+      EXPECT_THAT(one.unreached, ::testing::ElementsAre(MemoryRange{reinterpret_cast<uint64_t>(hidden.data()), 20000}));
+    }
+  }
+}
+
 TEST_F(CudaRecorderTest, AsksTheDriverNothingWhileAStreamCaptures) {
   auto& recorder = start();
   auto& memory = allocate(1000);

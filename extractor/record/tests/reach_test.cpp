@@ -89,6 +89,24 @@ TEST_F(ReachTest, StopsWalkingOnceItIsTooMuch) {
   EXPECT_EQ(found->size(), 2u);
 }
 
+TEST_F(ReachTest, TakesAllMemoryIfToldSoAndElseNamesWhatIsLeftOut) {
+  auto** first = runtime_.allocate<void*>(10);
+  auto* second = runtime_.allocate<int>(10);
+  auto* hidden = runtime_.allocate<int>(25);
+  first[0] = second;
+  OwnMemory memory;
+  auto bytes = fake::pack(first);
+  std::vector<Parameter> parameters = {{0, 8}};
+  auto some = reachable(std::as_bytes(std::span(bytes)), parameters, {}, live(), memory);
+  EXPECT_EQ(some->size(), 2u);
+  EXPECT_THAT(unreached(live(), *some), ElementsAre(MemoryRange{reinterpret_cast<uint64_t>(hidden), 100}));
+  auto all = reachable(std::as_bytes(std::span(bytes)), parameters, {}, live(), memory, ~uint64_t(0), true);
+  ASSERT_EQ(all->size(), 3u);
+  EXPECT_EQ(all->at(1).reached_from.substr(0, 2), "0x") << "how it is reached is said where it is known";
+  EXPECT_EQ(all->at(2).reached_from, "alive at the launch");
+  EXPECT_TRUE(unreached(live(), *all).empty());
+}
+
 TEST_F(ReachTest, SlicesOfOneMemoryFindTheSameAddressesAsTheWhole) {
   auto** table = runtime_.allocate<void*>(64);
   for (int i = 0; i < 64; i += 7) table[i] = runtime_.allocate<int>(4);

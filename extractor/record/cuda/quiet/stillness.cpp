@@ -41,6 +41,11 @@ void Stillness::capture_ended(CUstream stream) {
   captures_ = capturing_.size();
 }
 
+bool Stillness::capturing(CUstream stream) {
+  std::lock_guard lock(turn_);
+  return capturing_.contains(stream);
+}
+
 bool Stillness::streams_idle(CUcontext context) {
   std::lock_guard lock(turn_);  // A stream's destruction waits for this.
   for (auto& [owner, stream] : streams_)

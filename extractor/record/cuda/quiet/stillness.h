@@ -23,6 +23,8 @@ class Stillness {
   void capture_begun(CUstream stream);
   void capture_ended(CUstream stream);
   bool capturing() const { return captures_.load() > 0; }
+  /// Of a stream whose own capture was begun; others may have joined it since.
+  bool capturing(CUstream stream);
   /// True when the current context `context` is idle; false when it was not by the deadline.
   bool wait(CUcontext context, Deadline deadline);
 

@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
     else if (option == "--instances") request.config.instances = std::stoull(value());
     else if (option == "--skip") request.config.skip = std::stoull(value());
     else if (option == "--mib") request.config.instance_bytes = std::stoull(value()) << 20;
+    else if (option == "--all-memory") request.config.all_memory = true;
     else if (option == "--profile-only") request.config.profile_only = true;
     else if (option == "--state") request.state = value();
     else if (option == "--libraries") libraries = value();
