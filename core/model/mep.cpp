@@ -107,8 +107,10 @@ MepInstance instance_from_json(const Json& from) {
     variable.size = entry.at("size");
     variable.before = data_name(entry.at("before"));
     variable.after = optional_data_name(entry.at("after"));
+    variable.recorded_name = entry.value("recorded_name", "");
     instance.variables.push_back(std::move(variable));
   }
+  if (auto unreached = from.find("unreached"); unreached != from.end()) instance.unreached = memory_ranges_from_json(*unreached);
   if (auto symbols = from.find("symbols"); symbols != from.end())
     for (auto& entry : *symbols) instance.symbols.push_back(symbol_from_json(entry, instance));
   return instance;
@@ -189,7 +191,7 @@ static Json to_json(const MepInstance& instance) {
     if (region.pointer_stride)
       regions.back()["pointers"] = {{"stride", region.pointer_stride}, {"offsets", region.pointer_offsets}};
   }
-  for (auto& variable : instance.variables)
+  for (auto& variable : instance.variables) {
     variables.push_back({{"name", variable.name},
                          {"key", variable.key},
                          {"spelling", variable.spelling},
@@ -198,6 +200,8 @@ static Json to_json(const MepInstance& instance) {
                          {"size", variable.size},
                          {"before", variable.before},
                          {"after", variable.after}});
+    if (!variable.recorded_name.empty()) variables.back()["recorded_name"] = variable.recorded_name;
+  }
   Json json = {{"id", instance.id},
                {"geometry", to_json(instance.geometry)},
                {"arguments", hex_text(instance.arguments)},
@@ -215,6 +219,7 @@ static Json to_json(const MepInstance& instance) {
     json["in_vivo"] = {
         {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches},
         {"low", vivo.low}, {"high", vivo.high}, {"own", vivo.own}};
+  if (!instance.unreached.empty()) json["unreached"] = to_json(instance.unreached);
   for (auto& slot : instance.symbols) {
     Json entry = {{"offset", slot.offset}, {"addend", slot.addend}, {"key", slot.key},
                   {"spelling", slot.spelling}, {"name", slot.name}};

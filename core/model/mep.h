@@ -49,6 +49,7 @@ struct MepVariable {
   bool constant = false;
   uint64_t size = 0;
   std::string before, after;
+  std::string recorded_name = {};                        ///< As the image that the application ran spells it; or empty.
 };
 
 /// How the recorded duration came about: what a replayed one may be compared with.
@@ -76,6 +77,7 @@ struct MepInstance {
   std::vector<MepRegion> regions;
   std::vector<MepVariable> variables;
   std::vector<MepSymbolSlot> symbols;
+  std::vector<MemoryRange> unreached;                    ///< CapturedInstance::unreached: alive, and not recorded.
 };
 
 /// How strict the comparison of a buffer is. Integers are always bit-exact.

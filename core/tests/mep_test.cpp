@@ -38,7 +38,7 @@ class MepTest : public ::testing::Test {
     instance.microseconds = 3.5, instance.weight = 0.5, instance.held_out = true;
     instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, "arg 0", 0, "float"}};
     instance.regions[0].pointer_stride = 16, instance.regions[0].pointer_offsets = {8};
-    instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before}};
+    instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before, "c"}};
     instance.settings.known = true, instance.settings.cluster = {4, 1, 1};
     instance.settings.max_dynamic_shared = 100 << 10, instance.settings.other = {"memory synchronisation domain"};
     instance.arguments_typed = true, instance.argument_pointers = {0};
@@ -112,6 +112,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_TRUE(instance.arguments_typed);
   EXPECT_EQ(instance.argument_pointers, std::vector<uint32_t>{0});
   EXPECT_EQ(instance.in_vivo.cache, "as recorded");
+  EXPECT_EQ(instance.variables[0].recorded_name, "c");
   EXPECT_EQ(instance.in_vivo.launches, 40u);
   EXPECT_EQ(instance.in_vivo.low, 11.5);
   EXPECT_EQ(instance.in_vivo.high, 13);

@@ -160,6 +160,7 @@ class Taker {
     note_strange_pointers(from, kernel_, limits);
     MepInstance instance;
     instance.id = from.id, instance.geometry = from.geometry, instance.settings = from.settings;
+    instance.unreached = from.unreached;
     instance.arguments = from.arguments, instance.parameters = from.parameters;
     instance.microseconds = from.microseconds, instance.weight = from.weight, instance.held_out = from.held_out;
     instance.argument_pointers = argument_pointers(from, kernel_, facts_, instance.arguments_typed);
@@ -244,6 +245,7 @@ class Taker {
       KERNELIFT_ASSIGN(bool own, is_own(from, variable));
       if (!own) continue;
       MepVariable taken;
+      taken.recorded_name = variable.name;
       taken.name = known->second.mangled, taken.key = variable.key, taken.spelling = spelling_of(variable.key);
       taken.element = known->second.element, taken.constant = variable.constant, taken.size = variable.before.size;
       if (taken.spelling.find('(') != std::string::npos) {

@@ -7,6 +7,10 @@
 // workers that are forked later inherit what their parent has.
 #include "sandbox/compile/frontend.h"
 
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/Mangle.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendActions.h>
@@ -51,6 +55,31 @@ std::map<std::string, Precompiled>& precompiled() {
   return all;
 }
 
+/// Names of __constant__ variables that the source does not call const. clang makes every __constant__ variable a constant
+/// of the module, and one that is static is then as good as its initial value; but the host writes it by
+/// cudaMemcpyToSymbol.
+class HostWritten : public clang::ASTConsumer {
+ public:
+  explicit HostWritten(std::vector<std::string>& names) : names_(names) {}
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) look_at(declaration);
+    return true;
+  }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override { look_at(variable); }
+
+ private:
+  void look_at(clang::Decl* declaration) {
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
+      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) look_at(inner);
+    auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+    if (!variable || !variable->hasAttr<clang::CUDAConstantAttr>() || variable->isConstexpr() || variable->getType().isConstQualified() ||
+        variable->getDeclContext()->isDependentContext() || variable->getDescribedVarTemplate())
+      return;
+    names_.push_back(clang::ASTNameGenerator(variable->getASTContext()).getName(variable));
+  }
+  std::vector<std::string>& names_;
+};
+
 /// Code generation with the caller's observer, if there is one, put before it.
 class WatchedEmission : public clang::EmitLLVMOnlyAction {
  public:
@@ -58,15 +87,21 @@ class WatchedEmission : public clang::EmitLLVMOnlyAction {
       : EmitLLVMOnlyAction(context), observer_(observer) {}
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, clang::StringRef file) override {
     auto generator = EmitLLVMOnlyAction::CreateASTConsumer(compiler, file);
-    if (!observer_ || !generator) return generator;
-    std::vector<std::unique_ptr<clang::ASTConsumer>> both;
-    both.push_back(observer_(compiler));
-    both.push_back(std::move(generator));
-    return std::make_unique<clang::MultiplexConsumer>(std::move(both));
+    if (!generator) return generator;
+    std::vector<std::unique_ptr<clang::ASTConsumer>> all;
+    if (observer_) all.push_back(observer_(compiler));
+    all.push_back(std::make_unique<HostWritten>(host_written_));
+    all.push_back(std::move(generator));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(all));
+  }
+  void let_hosts_write(llvm::Module& module) const {
+    for (auto& name : host_written_)
+      if (auto* variable = module.getNamedGlobal(name)) variable->setConstant(false);
   }
 
  private:
   const decltype(FrontendOptions::observer)& observer_;
+  std::vector<std::string> host_written_;
 };
 
 /// The headers that are forced in before a source, which are what gets precompiled.
@@ -214,7 +249,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     WatchedEmission action(&context, options.observer);
     if (!compiler.ExecuteAction(action)) return false;
     result.module = action.takeModule();
-    if (result.module) join_renamed_statics(*result.module);
+    if (result.module) action.let_hosts_write(*result.module), join_renamed_statics(*result.module);
     return result.module != nullptr;
   });
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));

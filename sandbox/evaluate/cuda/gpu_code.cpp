@@ -71,6 +71,20 @@ std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const Mep
 
 }  // namespace
 
+const DeviceVariable* find_variable(const std::vector<DeviceVariable>& variables, const std::string& name,
+                                    const std::string& recorded_name, const std::string& key) {
+  for (auto* wanted : {&name, &recorded_name})
+    for (auto& variable : variables)
+      if (!wanted->empty() && variable.name == *wanted) return &variable;
+  const DeviceVariable* found = nullptr;
+  for (auto& variable : variables) {
+    if (canonical_key(variable.name) != key) continue;
+    if (found) return nullptr;
+    found = &variable;
+  }
+  return found;
+}
+
 const DeviceKernel* GpuCode::find_kernel(const std::string& wanted) const {
   const DeviceKernel* found = nullptr;
   for (auto& kernel : image_.kernels)
@@ -114,13 +128,13 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     scratch_addresses.push_back(placed->address);
     prepared.scratch.push_back({std::move(*placed), static_cast<uint64_t>(*bytes), wanted.zeroed});
   }
-  for (size_t i = 0; i < memory.variables.size(); ++i) {
-    const DeviceVariable* found = nullptr;
-    for (auto& variable : image_.variables)
-      if (variable.name == memory.variable_names[i]) found = &variable;
-    for (auto& variable : image_.variables)
-      if (!found && canonical_key(variable.name) == memory.variables[i].name) found = &variable;
-    prepared.variables.push_back(found && found->size == memory.variables[i].size ? found->address : 0);
+  for (auto& variable : recorded.variables) {
+    const DeviceVariable* found = find_variable(image_.variables, variable.name, variable.recorded_name, variable.key);
+    // Another size is another variable: the recorded bytes do not say what it should hold.
+    if (found && found->size != variable.size)
+      return TrialFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " + std::to_string(found->size) +
+                                                     " bytes, the recorded one " + std::to_string(variable.size)};
+    prepared.variables.push_back(found ? found->address : 0);
   }
   std::vector<CandidateLaunch> launches = code.launches;
   if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
@@ -155,9 +169,11 @@ std::optional<TrialFailure> GpuCode::place_symbols(Device& device, const GpuInst
   std::vector<const GpuInstance::Slot*> placed;
   for (auto& slot : memory.slots) {
     const MepSymbolSlot& symbol = recorded.symbols[slot.symbol];
-    uint64_t address = 0;
-    for (auto& variable : image_.variables)
-      if (variable.name == symbol.name || canonical_key(variable.name) == symbol.key) address = variable.address;
+    std::string recorded_name;
+    for (auto& variable : recorded.variables)
+      if (variable.key == symbol.key) recorded_name = variable.recorded_name;
+    const DeviceVariable* found = find_variable(image_.variables, symbol.name, recorded_name, symbol.key);
+    uint64_t address = found ? found->address : 0;
     if (address == 0)
       return TrialFailure{Outcome::LaunchFailed, "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
     address += symbol.addend;

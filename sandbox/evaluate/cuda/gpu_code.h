@@ -8,6 +8,12 @@
 
 namespace kernelift {
 
+/// The image's variable that is `name` (clang's spelling), else `recorded_name` (the application's image's), else the only
+/// one whose canonical key is `key`: nvcc calls `static __constant__ int t` "t", clang "_ZL1t". nullptr: it has none, or
+/// several of that key.
+const DeviceVariable* find_variable(const std::vector<DeviceVariable>& variables, const std::string& name,
+                                    const std::string& recorded_name, const std::string& key);
+
 class GpuCode {
  public:
   /// The failure, if there is one, is the image's: what does not load, link or fit.

@@ -220,7 +220,6 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.yardstick = Yardstick(ElementLayout::parse(variable.element));
       KERNELIFT_TRY(fill_in(buffer, variable.before, variable.after, 0, {}));
       instance.variables.push_back(std::move(buffer));
-      instance.variable_names.push_back(variable.name);
     }
     for (size_t i = 0; i < recorded.symbols.size(); ++i) {
       auto& symbol = recorded.symbols[i];
@@ -312,7 +311,7 @@ void GpuMemory::put_back(Steps& steps, size_t instance) const {
   for (auto& region : instances_[instance].regions) {
     if (!region.put_back) continue;
     if (region.range_count > 0) steps.copy_ranges(region.ranges.address, region.range_count);
-    else steps.copy(region.live, region.given, region.size);
+    else steps.put(region.live, region.given, region.size);
   }
 }
 

@@ -36,7 +36,6 @@ struct GpuInstance {
   std::vector<std::byte> arguments;  ///< As recorded, or with relocated pointers.
   std::vector<GpuBuffer> regions;    ///< By recorded address.
   std::vector<GpuBuffer> variables;  ///< In the MEP's order.
-  std::vector<std::string> variable_names;
   struct Canary {
     uint64_t begin = 0, end = 0;
   };

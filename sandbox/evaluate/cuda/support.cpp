@@ -54,7 +54,7 @@ Result<std::unique_ptr<Support>> Support::load(Device& device) {
            {"kl_compare", &support->compare_},     {"kl_spread", &support->spread_},
            {"kl_check_canary", &support->canary_}, {"kl_poison", &support->poison_},
            {"kl_classify", &support->classify_},   {"kl_uncovered", &support->uncovered_},
-           {"kl_copy_ranges", &support->copy_ranges_}, {"kl_flush", &support->flush_kernel_},
+           {"kl_copy_ranges", &support->copy_ranges_}, {"kl_copy", &support->copy_}, {"kl_flush", &support->flush_kernel_},
            {"kl_hold", &support->hold_},           {"kl_write", &support->write_},
            {"kl_nothing", &support->nothing_}}) {
     *handle = support->kernel(name);
@@ -161,6 +161,10 @@ void Steps::count_uncovered(const Row& row, uint64_t given, uint64_t result, uin
 
 void Steps::copy_ranges(uint64_t ranges, uint64_t count) {
   support_launch(support_.copy_ranges_, std::clamp<uint64_t>(count, 1, kMostBlocks), ranges, count);
+}
+
+void Steps::put(uint64_t to, uint64_t from, uint64_t bytes) {
+  if (bytes > 0) support_launch(support_.copy_, blocks_for(bytes / 16), to, from, bytes);
 }
 
 void Steps::flush_cache() {

@@ -37,7 +37,7 @@ class Support {
   DeviceImage image_;
   DeviceMemory findings_, fresh_, flush_;
   double overhead_seconds_ = 0;
-  uint64_t compare_ = 0, spread_ = 0, canary_ = 0, poison_ = 0, classify_ = 0, uncovered_ = 0, copy_ranges_ = 0,
+  uint64_t compare_ = 0, spread_ = 0, canary_ = 0, poison_ = 0, classify_ = 0, uncovered_ = 0, copy_ranges_ = 0, copy_ = 0,
            flush_kernel_ = 0, hold_ = 0, write_ = 0, nothing_ = 0;
 };
 
@@ -71,6 +71,8 @@ class Steps {
                 std::byte byte, size_t finding);
   void count_uncovered(const Row& row, uint64_t given, uint64_t result, uint64_t states, size_t finding);
   void copy_ranges(uint64_t ranges, uint64_t count);
+  /// A copy that leaves in the caches what it wrote, and not what it read.
+  void put(uint64_t to, uint64_t from, uint64_t bytes);
   void flush_cache();
   /// Keeps the stream busy so long, while what follows is being queued.
   void hold(std::chrono::nanoseconds duration);

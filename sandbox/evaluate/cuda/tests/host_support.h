@@ -108,6 +108,10 @@ inline FakeImage host_support() {
       std::memcpy(reinterpret_cast<void*>(ranges[i].to), reinterpret_cast<const void*>(ranges[i].from), ranges[i].bytes);
     return 1e-6;
   });
+  add("kl_copy", [](const FakeCall& call) {
+    std::memcpy(reinterpret_cast<void*>(call.argument<u64>(0)), reinterpret_cast<const void*>(call.argument<u64>(8)), call.argument<u64>(16));
+    return 1e-6;
+  });
   add("kl_flush", [](const FakeCall&) { return 1e-6; });
   add("kl_hold", [](const FakeCall& call) { return static_cast<double>(call.argument<u64>(0)) * 1e-9; });
   // A memory of 1 TB/s.
