@@ -293,6 +293,24 @@ TEST_F(GpuRecorder, KeepsNamesakesOfTwoFilesAndTheirStaticVariablesApart) {
   }
 }
 
+TEST_F(GpuRecorder, NamesMemoryThatNothingLeadsToOrTakesItToo) {
+  record({"hidden"});
+  auto* one = instance("disguised", 0);
+  ASSERT_TRUE(one);
+  ASSERT_EQ(one->regions.size(), 1u);
+  ASSERT_EQ(one->unreached.size(), 1u);
+  EXPECT_EQ(one->unreached[0].size, 8000u);
+  request.config.all_memory = true;
+  capture.reset();
+  record({"hidden"});
+  one = instance("disguised", 0);
+  ASSERT_TRUE(one);
+  ASSERT_EQ(one->regions.size(), 2u);
+  EXPECT_TRUE(one->unreached.empty());
+  EXPECT_EQ(value<int>(one->regions[1].before, 31), 0);
+  EXPECT_EQ(value<int>(one->regions[1].after, 31), 1);
+}
+
 TEST_F(GpuRecorder, RefusesTexturesByNameAndOnlyThem) {
   auto outcome = record({"textures"});
   EXPECT_THAT(omissions(outcome), HasSubstr("by_texture"));

@@ -191,10 +191,14 @@ void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERN
   auto step = std::find_if(known->steps.begin(), known->steps.end(), [&](auto& one) { return one.handle == node; });
   if (step == known->steps.end()) return refuse(graph, "a node of its graph was updated that is not known");
   auto kernel = read_kernel(to, node);
-  auto changed = std::make_shared<ExecutableGraph>(*known);
-  changed->kernels[size_t(step - known->steps.begin())] = std::move(kernel);
+  size_t place = size_t(step - known->steps.begin());
+  known.reset();
   std::lock_guard lock(turn_);
-  graphs_[graph] = std::move(changed);
+  Graph& held = graphs_[graph];
+  if (!held || place >= held->kernels.size()) return;
+  // Some applications update hundreds of nodes before every launch: copied only if somebody looks at it.
+  if (held.use_count() > 1) held = std::make_shared<ExecutableGraph>(*held);
+  held->kernels[place] = std::move(kernel);
 }
 
 GraphTable::Graph GraphTable::read(CUgraph from) const {
