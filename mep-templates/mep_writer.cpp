@@ -218,7 +218,8 @@ class Tables {
     row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
     row +=
         counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + ", ";
-    row += counted(array("kl_replay::Symbol", "kl_symbols_" + number, symbols), instance.symbols.size()) + "},\n";
+    row += counted(array("kl_replay::Symbol", "kl_symbols_" + number, symbols), instance.symbols.size()) + ", " +
+           quoted(unreached_text(instance.unreached)) + "},\n";
     list += row;
     return done();
   }

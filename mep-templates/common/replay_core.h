@@ -105,6 +105,7 @@ struct Instance {
   int variable_count;
   const Symbol* symbols;
   int symbol_count;
+  const char* unreached;  ///< Memory that was alive at the launch and was not recorded, as a sentence; or "".
 };
 /// What main.cu hands over.
 struct Program {

@@ -84,9 +84,13 @@ inline int faulted(const std::string& trouble, const Instance& instance) {
   std::printf(
       "        Instance %s ran with %d recorded buffers and nothing else mapped. If the kernel is right, it reached memory\n"
       "        that the recorder did not find, by an address kept in another form than eight plain bytes; then this MEP does\n"
-      "        not stand for the launch. compute-sanitizer ./a.out --instance %s --no-timing names the address.\n"
-      "        No further launch can run in this process.\n",
+      "        not stand for the launch. compute-sanitizer ./a.out --instance %s --no-timing names the address.\n",
       instance.id, instance.region_count, instance.id);
+  for (int r = 0; r < instance.region_count; ++r)
+    std::printf("        mapped: %s .. %s  %s\n", hex(instance.regions[r].address).c_str(),
+                hex(instance.regions[r].address + instance.regions[r].size).c_str(), instance.regions[r].name);
+  if (*instance.unreached) std::printf("        not mapped: %s.\n", instance.unreached);
+  std::printf("        No further launch can run in this process.\n");
   std::printf("FAIL\n");
   return kFail;
 }

@@ -1,6 +1,6 @@
 // ---- timing -----------------------------------------------------------------------------------------------
 // Every sample is of a launch on restored memory, by device events; what two events measure by themselves is taken off.
-// Cold: caches flushed by writing twice their size. Warm: whatever the launch before left in them.
+// Cold: caches flushed by writing twice their size. Warm: what the launch before left in them, and what was put back.
 
 namespace kl_replay {
 
@@ -60,7 +60,7 @@ class Stopwatch {
 
   void restore() {
     for (size_t r = 0; r < copies_.size(); ++r)
-      if (copies_[r]) copy(replay_.at(static_cast<int>(r)), copies_[r], replay_.before(static_cast<int>(r)).size());
+      if (copies_[r]) put_back(replay_.at(static_cast<int>(r)), copies_[r], replay_.before(static_cast<int>(r)).size());
     replay_.restore_variables();
   }
 

@@ -109,6 +109,7 @@ inline void copy(void* to, const void* from, u64 size) {
   need(hipMemcpy(to, from, size, hipMemcpyDefault), "copying memory");
 }
 #endif
+inline void put_back(void* to, const void* from, u64 size) { copy(to, from, size); }
 inline void fill(void* memory, int value, u64 size) { need(hipMemset(memory, value, size), "filling memory"); }
 /// Waits for all that was started; says what went wrong with it.
 inline std::string finish() { return device_error(hipDeviceSynchronize()); }
