@@ -107,7 +107,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {&kAccumulate, &kWarpRows, &kJam,      &kReadonly,      &kFloatLiterals,
                                                  &kReciprocal, &kWrap,     &kUnroll,   &kFastMath,      &kCoarsen,
-                                                 &kDemote,     &kHoist,    &kLaunchBounds, &kPadShared};
+                                                 &kDemote,     &kHoist,    &kLaunchBounds, &kPadShared,     &kConstantTable};
   return rules;
 }
 

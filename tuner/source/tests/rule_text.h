@@ -13,6 +13,7 @@ inline const char* const kPrelude = R"(
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 typedef decltype(sizeof(0)) size_t;
 struct uint3 { unsigned x, y, z; };

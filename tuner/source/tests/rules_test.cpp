@@ -241,6 +241,69 @@ TEST(Reciprocal, SpellsSmallPowersAsProducts) {
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));
 }
 
+TEST(Wrap, ComparesBeforeItDivides) {
+  EXPECT_THAT(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
+              HasSubstr("y[((unsigned)((x + 1)) < (unsigned)(n) ? ((x + 1)) : (unsigned)(((x + 1)) - (n)) < (unsigned)(n) ? (((x + 1)) - (n)) : ((x + 1)) % (n))]"));
+}
+
+TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
+  EXPECT_EQ(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"), "");
+}
+
+TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
+  const std::string text = "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("(1.0f - __fdividef(2.0f, __expf(2.0f * (y[2] + s)) + 1.0f)) / 4.0f"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = __fdividef(expf(y[1]) , s);"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
+}
+
+TEST(FastMath, LeavesDoublesAndIntegersAlone) {
+  EXPECT_EQ(after("fast_math", "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n", {{"pieces", 3}}), "");
+}
+
+TEST(ConstantTable, MovesATableThatThreadsLookUpApart) {
+  const std::string text = "__constant__ unsigned char table[256];\n__constant__ float same[4];\n__global__ void k(int *y, const int *x, int n) {\n"
+                           "  int i = threadIdx.x;\n  float s = 0;\n  for (int j = 0; j < 4; ++j) s += same[j] + same[n];\n  y[i] = table[x[i] & 255] + s;\n}\n";
+  EXPECT_THAT(after("constant_table", text), HasSubstr("__device__ unsigned char table[256];\n__constant__ float same[4];"));
+  EXPECT_EQ(offers("constant_table", text, {}).size(), 1u) << "same is read at one index by all threads";
+}
+
+KernelFacts facts_of(double dram, double fp32, double issue) {
+  KernelFacts facts;
+  facts.seconds = 1;
+  facts.peaks.dram_bytes = facts.peaks.fp32_operations = 1;
+  facts.dram_read_bytes = dram, facts.dram_written_bytes = 0, facts.fp32_operations = fp32, facts.issue_active = issue;
+  return facts;
+}
+
+TEST(Bound, IsTheHighestRoofOrElseWhatWarpsWaitFor) {
+  EXPECT_EQ(bound_by(facts_of(0.8, 0.3, 0.2)), Bound::Memory);
+  EXPECT_EQ(bound_by(facts_of(0.3, 0.6, 0.2)), Bound::Compute);
+  EXPECT_EQ(bound_by(facts_of(0.1, 0.1, 0.7)), Bound::Compute) << "integer arithmetic has no roof, but keeps schedulers busy";
+  KernelFacts waiting = facts_of(0.1, 0.1, 0.2);
+  waiting.stalls = {{"long_scoreboard", 20}, {"lg_throttle", 3}, {"selected", 1}};
+  EXPECT_EQ(bound_by(waiting), Bound::Latency);
+  waiting.stalls["lg_throttle"] = 60;
+  EXPECT_EQ(bound_by(waiting), Bound::Memory);
+  EXPECT_EQ(bound_by(KernelFacts{}), Bound::Unknown);
+}
+
+TEST(RuleProposer, BeginsWithWhatSuitsTheKernel) {
+  auto first = [](Bound bound) {
+    History history;
+    Candidate original;
+    original.source = "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
+    original.tier = "baseline";
+    history.add({1, original, fake_ok(1), {}, {}, 0});
+    RuleContext known = facts();
+    known.bound = bound;
+    return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
+  };
+  EXPECT_EQ(first(Bound::Latency), "rules/unroll");
+  EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
+}
+
 TEST(RuleContext, KnowsEqualPointersButAllowNeighboursInOneAllocation) {
   auto overlap = [](uint64_t a, uint64_t b) {
     Mep mep;

@@ -1,6 +1,7 @@
 // See block_index.h.
 #include "tuner/source/rules/threads/block_index.h"
 
+#include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;
   }
   for (auto* function : source.functions())
-    if (function != kernel && says(source.spelled(function->getBody()), "Idx.")) return std::nullopt;
+    if (!function->hasAttr<clang::CUDAGlobalAttr>() && says(source.spelled(function->getBody()), "Idx.")) return std::nullopt;
   return found;
 }
 
