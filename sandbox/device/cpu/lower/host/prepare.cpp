@@ -5,8 +5,10 @@
 
 #include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -88,6 +90,25 @@ void release_thread_parameters(Module& module) {
         call->eraseFromParent();
 }
 
+/// Marks of alias scopes and assumptions count as accesses to memory that nobody sees, and one without the group of a loop
+/// over threads is enough for that loop not to be taken for the parallel loop that it is. Inlining a region's function
+/// leaves such marks in every one of them.
+class JoinAccessGroups : public PassInfoMixin<JoinAccessGroups> {
+ public:
+  PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
+    for (Loop* loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder()) {
+      MDNode* parallel = findOptionMDForLoop(loop, "llvm.loop.parallel_accesses");
+      if (!parallel || parallel->getNumOperands() != 2) continue;
+      auto* group = dyn_cast<MDNode>(parallel->getOperand(1));
+      for (BasicBlock* block : loop->blocks())
+        for (Instruction& instruction : *block)
+          if (isa<NoAliasScopeDeclInst, AssumeInst>(instruction) && !instruction.hasMetadata(LLVMContext::MD_access_group))
+            instruction.setMetadata(LLVMContext::MD_access_group, group);
+    }
+    return PreservedAnalyses::all();
+  }
+};
+
 constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code size there, and here they block vectors.
 
 }  // namespace
@@ -117,6 +138,8 @@ void optimize_for_host(Module& module, TargetMachine& machine, int level, bool v
   Pipeline pipeline(machine, tuning);
   const OptimizationLevel levels[] = {OptimizationLevel::O1, OptimizationLevel::O1, OptimizationLevel::O2,
                                       OptimizationLevel::O3};
+  pipeline.builder().registerVectorizerStartEPCallback(
+      [](FunctionPassManager& passes, OptimizationLevel) { passes.addPass(JoinAccessGroups()); });
   pipeline.run(pipeline.builder().buildPerModuleDefaultPipeline(levels[std::clamp(level, 0, 3)]), module);
 }
 
