@@ -60,7 +60,7 @@ std::string reason(const RunTrial& trial) {
            factor(figures.speedup()) + " times as fast as the application's own code.";
   auto embedded = figures.counters.find("embedded_speedup");
   std::string ours = embedded == figures.counters.end() ? "faster code" : "code " + factor(embedded->second) + " times as fast as the application's own";
-  if (!figures.ok()) return "clang makes " + ours + "; nvcc's build of the same source does not pass (" + figures.text() + ").";
+  if (!figures.ok()) return "clang makes " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) + ").";
   return "clang makes " + ours + " of a source of which nvcc makes code " + factor(figures.speedup()) + " times as fast.";
 }
 

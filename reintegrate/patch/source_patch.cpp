@@ -53,6 +53,7 @@ class Planner {
                                std::to_string(old_lines_.size()) + ": it was changed by hand; extract the kernel again");
     KERNELIFT_TRY(check_unchanged());
     if (q_.embedded) return embed();
+    KERNELIFT_TRY(check_not_embedded());
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
@@ -414,6 +415,7 @@ class Planner {
                      "': embedded code is another module, with another variable of that name");
     KERNELIFT_TRY(check_overloads());
     KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate));
+    if (fs::path header = existing_launcher(); mep_.launches.empty() && !header.empty()) return renew(header, guard);
     std::string launcher = launcher_name(mep_.kernel_name), first_refusal;
     std::vector<std::string> launched_in;
     fs::path header;
@@ -438,16 +440,57 @@ class Planner {
       return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name + "' is known, through which embedded code could be reached" : first_refusal);
     std::error_code code;
     if (fs::exists(header, code))
-      return refused(header.string() + " is there already: '" + mep_.kernel_name + "' runs embedded code; remove that first, as the file's head says");
+      return refused(header.string() + " is there already, and launches of '" + mep_.kernel_name + "' do not go through it: remove it first");
     point_to(header.filename().string());
-    notes_.insert(notes_.begin(), "The patch embeds PTX (" + header.filename().string() + "): " + q_.embedded->why);
-    for (auto& note : q_.embedded->notes) notes_.push_back(note);
-    for (auto& what : guard.unguarded) notes_.push_back("Not guarded: " + what + ".");
+    note_embedding(header, guard);
     KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, launched_in));
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
     patch.changes.push_back({header, header.lexically_relative(fs::weakly_canonical(q_.root, code)).string(), "", text, /*created=*/true});
     patch.embeds = true;
     return patch;
+  }
+
+  /// The launches go through an earlier patch's header already: it alone is written anew.
+  Result<SourcePatch> renew(const fs::path& header, const ShapeGuard& guard) {
+    OpenFile* file = nullptr;
+    KERNELIFT_ASSIGN(file, open(header.string()));
+    if (!file->text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'"))
+      return refused(header.string() + " is not a file that `kernelift apply` wrote for '" + mep_.kernel_name + "'");
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, {mep_.unit}));
+    add(*file, 0, file->text.size(), text);
+    note_embedding(header, guard);
+    KERNELIFT_ASSIGN(SourcePatch patch, assemble());
+    patch.embeds = true;
+    return patch;
+  }
+
+  void note_embedding(const fs::path& header, const ShapeGuard& guard) {
+    notes_.insert(notes_.begin(), "The patch embeds PTX (" + header.filename().string() + "): " + q_.embedded->why);
+    for (auto& note : q_.embedded->notes) notes_.push_back(note);
+    for (auto& what : guard.unguarded) notes_.push_back("Not guarded: " + what + ".");
+  }
+
+  /// Where embedded code runs in the kernel's place, an edit of the kernel would change nothing.
+  Status check_not_embedded() {
+    std::error_code code;
+    fs::path header = existing_launcher();
+    if (header.empty()) return done();
+    return refused("'" + mep_.kernel_name + "' runs embedded code (" + header.lexically_relative(fs::weakly_canonical(q_.root, code)).string() +
+                   "), so that a change of its source would have no effect: remove that first, as the file's head says");
+  }
+
+  /// The generated header of this kernel that an earlier patch has left beside it or its unit; empty if there is none.
+  fs::path existing_launcher() const {
+    std::error_code code;
+    std::vector<std::string> beside{mep_.unit};
+    if (const ScannedKernel* mine = this_kernel()) beside.push_back(mine->definition.file);
+    for (auto& site : mep_.launches) beside.push_back(site.range.file);
+    for (auto& file : beside) {
+      fs::path folder = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : q_.root / file, code).parent_path();
+      fs::path header = folder / (launcher_name(mep_.kernel_name) + ".cuh");
+      if (fs::exists(header, code)) return header;
+    }
+    return {};
   }
 
   /// A pointer to one of several functions of a name cannot be written without their types.

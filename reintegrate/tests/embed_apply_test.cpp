@@ -198,6 +198,24 @@ TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
+TEST_F(EmbedApply, WritesTheHeaderAnewWhereLaunchesGoThroughItAlready) {
+  write("src/kernelift_sleepy.cuh", "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n\tdelay(0.04);\n");
+  write("src/k.cu", std::string(kKernelText).replace(std::string(kKernelText).find("sleepy<<<1, BLOCK>>>"), 20, "kernelift_sleepy::launch(sleepy, 1, BLOCK)"));
+  request.mep.launches.clear();
+  std::string source = read("src/k.cu");
+  candidate(3, 0);
+  auto report = go();  // Its source alone would change nothing.
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("runs embedded code (src/kernelift_sleepy.cuh)"), std::string::npos) << report.error().message;
+  offer.promising.clear();
+  candidate(1.005, 5);
+  ApplyReport renewed = must_go();
+  EXPECT_TRUE(renewed.kept()) << renewed.why;
+  EXPECT_EQ(renewed.files, std::vector<std::string>{"src/kernelift_sleepy.cuh"});
+  EXPECT_NE(read("src/kernelift_sleepy.cuh").find("delay(0.01)"), std::string::npos);
+  EXPECT_EQ(read("src/k.cu"), source);
+}
+
 TEST_F(EmbedApply, RefusesToPutOneOnTopOfAnother) {
   candidate(1.005, 5);
   write("src/kernelift_sleepy.cuh", "// mine\n");

@@ -192,7 +192,7 @@ class Generated : public Embed {
 const char* const kApplication =
     "#include \"kernelift_scale.cuh\"\n"
     "namespace app {\n"
-    "static __global__ void scale(float* __restrict__ data, const int n, float factor) { if (threadIdx.x < n) data[threadIdx.x] *= factor; }\n"
+    "static __global__ void scale(float* __restrict__ data, const int n, float factor) { if (blockIdx.x == 0 && threadIdx.x < n) data[threadIdx.x] *= factor; }\n"
     "__global__ void other(float*, int, float) {}\n"
     "template <class T> __global__ void each(T* data) { data[threadIdx.x] *= 2; }\n"
     "template <class T> void twice(T* data) { kernelift_scale::launch_one(each<float>, each<T>, 1, 64)(data); }\n"
@@ -225,6 +225,30 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
   }
   EXPECT_EQ(compile(source, {"-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-std=c++17",
                              "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}), "");
+}
+
+/// The CPU device's runtime has no libraries of kernels: the application must still build there, and be right.
+TEST_F(Generated, RunsTheOriginalOnTheCpuDevice) {
+  fs::path kernelift = executable_folder() / "kernelift";
+  if (!fs::exists(kernelift)) GTEST_SKIP() << "kernelift itself is not built here";
+  write_header();
+  const char* main_function =
+      "#include <cstdio>\n"
+      "int main() {\n"
+      "  float* a; double* d; float value = 8; cudaMalloc(&a, 256); cudaMalloc(&d, 8 * 64);\n"
+      "  cudaMemcpy(a, &value, 4, cudaMemcpyHostToDevice);\n"
+      "  run(a, d, 0, true);\n"
+      "  cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);\n"
+      "  printf(\"%g %s\\n\", value, cudaGetErrorName(cudaGetLastError()));\n"
+      "}\n";
+  ASSERT_TRUE(write_atomically(folder->path() / "k.cu", std::string(kApplication) + main_function).ok());
+  ProcessOptions options;
+  options.folder = folder->path();
+  auto built = run_process({kernelift.string(), "build", "--device", "cpu", "--", "nvcc", "-std=c++17", "k.cu", "-o", "k"}, options);
+  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+  auto ran = run_process({(folder->path() / "k").string()}, options);
+  ASSERT_TRUE(ran.ok());
+  EXPECT_EQ(ran->out, "0.5 cudaSuccess\n") << ran->err;  // 8 halved five times, doubled once.
 }
 
 TEST_F(Generated, SaysWhatItIsAndWhenItRuns) {

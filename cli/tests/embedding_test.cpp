@@ -1,0 +1,100 @@
+// PTX for embedding, made by the real compiler and, where it is installed, NVIDIA's real assembler: it is what was
+// measured, names no file of this machine, and asks no more of a driver than it needs. No GPU is needed.
+#include "cli/embedding.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "reintegrate/embed/ptx_text.h"
+#include "sandbox/compile/service/cubin.h"
+
+namespace kernelift::cli {
+namespace {
+
+const char* const kKernel =
+    "__constant__ float taps[4];\n"
+    "__device__ const float table[2] = {1.5f, 2.5f};\n"
+    "__global__ void scale(float* data, int n, float factor) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i < n) data[i] *= factor * table[i & 1];\n"
+    "}\n";
+
+class Embedding : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TemporaryFolder::create("kernelift-embedding");
+    ASSERT_TRUE(made.ok());
+    folder.emplace(std::move(*made));
+    std::string source = kKernel;
+    mep.kernel_name = "scale", mep.kernel_mangled = "_Z5scalePfif", mep.compile_flags = {"-std=c++17"};
+    trial.id = 7;
+    trial.candidate.source = source.substr(source.find('\n') + 1);
+    ASSERT_TRUE(write_atomically(folder->path() / "kernel.cu", trial.candidate.source).ok());
+    Verdict verdict;
+    verdict.device = "cuda: NVIDIA H200, sm_90, driver 580.1";
+    verdict.timings = {{"0001", 1, 2, 1, 2, 1.9, 2.1, 20, false}};
+    verdict.counters = {{"embedded_speedup", 6.3}};
+    trial.confirmed = trial.verdict = verdict;
+  }
+  Result<EmbeddedCode> make() {
+    if (!maker) maker.emplace("scale-1.klrun", mep, folder->path());
+    return (*maker)(trial);
+  }
+  std::optional<TemporaryFolder> folder;
+  std::optional<PtxMaker> maker;
+  Mep mep;
+  RunTrial trial;
+};
+
+TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
+  auto code = make();
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_EQ(code->entry, "_Z5scalePfif");
+  EXPECT_EQ(ptx_target(code->ptx), "sm_90");
+  EXPECT_EQ(code->ptx.find(folder->path().string()), std::string::npos) << code->ptx;
+  EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
+  EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
+  EXPECT_EQ(code->why, "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 times as fast.");
+  if (open_cubin_compiler().ok()) {
+    EXPECT_LE(ptx_version(code->ptx), 80) << code->ptx.substr(0, 200);  // What sm_90 came with.
+    EXPECT_EQ(compile_cubin(code->ptx, "sm_90").outcome, Outcome::Ok);
+  }
+  // It says that there was nothing to check it by; another image than the measured one is refused.
+  ASSERT_FALSE(code->notes.empty());
+  trial.confirmed->counters["clang_image_id"] = 12345;
+  auto other = make();
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find("not the image that was measured"), std::string::npos);
+}
+
+TEST_F(Embedding, FollowsTheRecipe) {
+  auto plain = make();
+  trial.candidate.recipe.fast_math = {"reassoc", "contract"}, trial.candidate.recipe.level = "O1";
+  auto other = make();
+  ASSERT_TRUE(plain.ok() && other.ok()) << other.error().message;
+  EXPECT_NE(other->why.find("the gain is in how the kernel is compiled (O1"), std::string::npos) << other->why;
+}
+
+TEST_F(Embedding, ShowsVariablesThatTheHostFills) {
+  trial.candidate.source = kKernel;
+  trial.candidate.source.replace(trial.candidate.source.find("factor * table"), 14, "taps[i & 3] * table");
+  ASSERT_TRUE(write_atomically(folder->path() / "kernel.cu", trial.candidate.source).ok());
+  auto code = make();
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_EQ(ptx_shared_variables(code->ptx), std::vector<std::string>{"taps"});
+}
+
+TEST_F(Embedding, RefusesWhatWasNotMeasuredOnAGpuOrDoesNotCompile) {
+  trial.confirmed->device = "cpu: some processor";
+  auto code = make();
+  ASSERT_FALSE(code.ok());
+  EXPECT_NE(code.error().message.find("embedded code is for NVIDIA GPUs"), std::string::npos);
+  trial.confirmed->device = "cuda: NVIDIA H200, sm_90, driver 580.1";
+  trial.candidate.source += "nonsense";
+  code = make();
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.error().exit, Exit::Refused);
+}
+
+}  // namespace
+}  // namespace kernelift::cli
