@@ -45,6 +45,23 @@ const char* const kNvccTolerates[] = {"-Wno-register"};
 
 std::string toolkit_prelude() { return (lean_headers() / "kernelift" / "toolkit_prelude.h").string(); }
 
+/// GCC's own headers, for those that clang's installation lacks: omp.h (the runtime is libgomp) and the like. Empty where
+/// there is none.
+const std::string& gcc_headers() {
+  static const std::string found = [] {
+    std::string best;
+    int newest = 0;
+    std::error_code ignored;
+    for (fs::directory_iterator at("/usr/lib/gcc/x86_64-linux-gnu", ignored), end; !ignored && at != end; at.increment(ignored)) {
+      int version = std::atoi(at->path().filename().c_str());
+      if (version <= newest || !fs::exists(at->path() / "include" / "omp.h", ignored)) continue;
+      newest = version, best = (at->path() / "include").string();
+    }
+    return best;
+  }();
+  return found;
+}
+
 /// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
 struct Precompiled {
   std::string bytes;
@@ -209,12 +226,13 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
                                        (*toolkit / "include" / "cccl").string(), "-include",
                                        toolkit_prelude()});
   }
+  if (!gcc_headers().empty()) arguments.insert(arguments.end(), {"-idirafter", gcc_headers()});
   if (options.language == "hip") {
     // HIP's header is ours even beside a toolkit: it maps HIP's names to CUDA's.
     if (options.headers == HeaderSet::Toolkit)
       arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
-    arguments.push_back("-D__HIP__=1");
-    arguments.push_back("-D__HIPCC__=1");
+    // The runtime's header is there without an include, as rocThrust's users expect it to be.
+    arguments.insert(arguments.end(), {"-D__HIP__=1", "-D__HIPCC__=1", "-include", "hip/hip_runtime.h"});
   }
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
   return arguments;

@@ -1,4 +1,4 @@
 // HIP: half precision is CUDA's.
 #pragma once
 #include "hip_runtime.h"
-#include "../cuda_fp16.h"
+#include <cuda_fp16.h>

@@ -2,3 +2,4 @@
 #pragma once
 #include "hip_runtime_api.h"
 #include "../kernelift/hip/device.h"
+#include "../kernelift/hip/vectors.h"

@@ -3,7 +3,7 @@
 #ifndef __HIP_PLATFORM_NVIDIA__
 #define __HIP_PLATFORM_NVIDIA__ 1
 #endif
-#include "../cuda_runtime.h"
+#include <cuda_runtime.h>  // Ours or a toolkit's, whichever this compile uses.
 #include "hip_version.h"
 #include "../kernelift/hip/errors.h"
 #include "../kernelift/hip/types.h"

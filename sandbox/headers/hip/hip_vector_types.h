@@ -1,3 +1,4 @@
-// HIP: vector types are CUDA's.
+// HIP: vector types are CUDA's, with operators.
 #pragma once
 #include "hip_runtime_api.h"
+#include "../kernelift/hip/vectors.h"

@@ -53,6 +53,9 @@ struct __attribute__((aligned(4))) KL_T2 {
   KL_T x, y;
   KL_T2() = default;
   KL_FN KL_T2(const KL_T a, const KL_T b) : x(a), y(b) {}
+#ifdef __HIP__
+  KL_FN explicit KL_T2(const KL_T both) : x(both), y(both) {}
+#endif
   KL_FN KL_T2(const KL_RAW2 raw) : x(KL_T::from_bits(raw.x)), y(KL_T::from_bits(raw.y)) {}
   KL_FN operator KL_RAW2() const { KL_RAW2 raw = {x.__x, y.__x}; return raw; }
 #undef KL_FN

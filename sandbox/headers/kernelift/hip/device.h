@@ -24,13 +24,28 @@
   } while (0)
 
 #if defined(__CUDA__) && defined(__clang__)
-#define __shfl(value, ...) __shfl_sync(0xffffffffu, value, __VA_ARGS__)
-#define __shfl_up(value, ...) __shfl_up_sync(0xffffffffu, value, __VA_ARGS__)
-#define __shfl_down(value, ...) __shfl_down_sync(0xffffffffu, value, __VA_ARGS__)
-#define __shfl_xor(value, ...) __shfl_xor_sync(0xffffffffu, value, __VA_ARGS__)
-#define __any(predicate) __any_sync(0xffffffffu, predicate)
-#define __all(predicate) __all_sync(0xffffffffu, predicate)
-#define __ballot(predicate) ((unsigned long long)__ballot_sync(0xffffffffu, predicate))
+// Names for names, not macros with arguments: a library may have a type called __any of its own.
+#define __shfl kernelift_hip_shfl
+#define __shfl_up kernelift_hip_shfl_up
+#define __shfl_down kernelift_hip_shfl_down
+#define __shfl_xor kernelift_hip_shfl_xor
+#define __any kernelift_hip_any
+#define __all kernelift_hip_all
+#define __ballot kernelift_hip_ballot
+#define KL_SHUFFLE(name, other)                                                                                 \
+  template <class T> static __device__ __forceinline__ T kernelift_hip_##name(T value, other by, int width = 32) { \
+    return __##name##_sync(0xffffffffu, value, by, width);                                                      \
+  }
+KL_SHUFFLE(shfl, int)
+KL_SHUFFLE(shfl_up, unsigned int)
+KL_SHUFFLE(shfl_down, unsigned int)
+KL_SHUFFLE(shfl_xor, int)
+#undef KL_SHUFFLE
+static __device__ __forceinline__ int kernelift_hip_any(int predicate) { return __any_sync(0xffffffffu, predicate); }
+static __device__ __forceinline__ int kernelift_hip_all(int predicate) { return __all_sync(0xffffffffu, predicate); }
+static __device__ __forceinline__ unsigned long long kernelift_hip_ballot(int predicate) {
+  return __ballot_sync(0xffffffffu, predicate);
+}
 static __device__ __forceinline__ unsigned int __lane_id() { return __nvvm_read_ptx_sreg_laneid(); }
 static __device__ __forceinline__ unsigned long long wall_clock64() { return __nvvm_read_ptx_sreg_globaltimer(); }
 // Atomics that AMD has names of its own for.

@@ -1,0 +1,3 @@
+// hipCUB: part of it.
+#pragma once
+#include "../hipcub.hpp"

@@ -1,0 +1,6 @@
+// hipCUB is CUB under another name, and the toolkit has CUB: a HIP source that uses it is read with the toolkit's headers.
+#pragma once
+#include <hip/hip_runtime.h>
+#include <cub/cub.cuh>
+namespace hipcub = cub;
+#define HIPCUB_RUNTIME_FUNCTION CUB_RUNTIME_FUNCTION
