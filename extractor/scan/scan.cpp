@@ -163,7 +163,7 @@ class Merger {
   explicit Merger(ScanIndex& index) : index_(index) {}
 
   void add(ScanIndex&& found) {
-    for (auto& unit : found.units) index_.units.push_back(std::move(unit));
+    for (auto& unit : found.units) add_unit(std::move(unit), !found.kernels.empty());
     std::set<std::string> launched;
     for (auto& site : found.launches) launched.insert(site.kernels.begin(), site.kernels.end());
     for (auto& kernel : found.kernels) {
@@ -218,13 +218,23 @@ class Merger {
   }
 
  private:
+  /// A file may be compiled twice, with other flags. Whoever asks for a kernel's unit asks by its file and is given the
+  /// first, so one in which kernels were seen comes before one in which none were.
+  void add_unit(ScannedUnit&& unit, bool has_kernels) {
+    size_t at = index_.units.size();
+    if (has_kernels)
+      for (size_t i = 0; i < index_.units.size() && at == index_.units.size(); ++i)
+        if (index_.units[i].file == unit.file && !has_kernels_[i]) at = i;
+    index_.units.insert(index_.units.begin() + static_cast<ptrdiff_t>(at), std::move(unit));
+    has_kernels_.insert(has_kernels_.begin() + static_cast<ptrdiff_t>(at), has_kernels);
+  }
   static void unite(std::vector<std::string>& into, const std::vector<std::string>& more) {
     for (auto& one : more)
       if (std::find(into.begin(), into.end(), one) == into.end()) into.push_back(one);
   }
   ScanIndex& index_;
   std::map<std::string, size_t> by_label_;
-  std::vector<bool> launched_;
+  std::vector<bool> launched_, has_kernels_;
   std::map<std::pair<std::string, uint64_t>, size_t> sites_;
   std::map<std::tuple<std::string, uint64_t, std::string, int64_t>, size_t> knobs_;
 };

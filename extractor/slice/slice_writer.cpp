@@ -62,6 +62,8 @@ class Writer {
     std::sort(edits.begin(), edits.end(),
               [](auto& a, auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     llvm::StringRef text = unit_.text(file);
+    // A byte order mark stands at a file's beginning and nowhere else.
+    if (begin == 0 && text.starts_with("\xEF\xBB\xBF")) begin = 3;
     std::string path = unit_.path(file);
     unsigned line = unit_.line(file, begin), at = begin;
     for (auto& edit : edits) {
@@ -99,6 +101,8 @@ class Writer {
   /// A user file is written where it was entered; a system one stays a directive; one that a guard skipped is nothing.
   Edit inclusion(const IncludeRecord& include) {
     unsigned end = directive_end(unit_.text(include.hash.file), include.hash.offset);
+    // Where host bodies are cut away, a header that nobody has (MPI's, a library's) may be missing with them.
+    if (include.path.empty() && !cuts_.empty()) return {include.hash.offset, end, "/* not found: " + include.spelling + " */"};
     bool user = include.entered.isValid() ? unit_.is_user(include.entered) : is_user_path(include.path);
     if (!user) return {include.hash.offset, end, unit_.text(include.hash.file).slice(include.hash.offset, end).str()};
     // The line's end goes with it: what is written in its place ends its own lines.

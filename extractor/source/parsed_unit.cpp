@@ -3,6 +3,7 @@
 // half the price of two passes. Text that is active only on the host side (#ifndef __CUDA_ARCH__) is not seen.
 #include "extractor/source/parsed_unit.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "clang/Driver/CreateInvocationFromArgs.h"
@@ -37,6 +38,12 @@ class ErrorCollector : public clang::DiagnosticConsumer {
     }
     problems.push_back(where + message.str().str());
   }
+  void not_found(const clang::PresumedLoc& place, llvm::StringRef header) {
+    ++errors;
+    if (problems.size() < kProblemsKept)
+      problems.push_back((place.isValid() ? std::string(place.getFilename()) + ":" + std::to_string(place.getLine()) + ": " : "") + "'" +
+                         header.str() + "' file not found");
+  }
   unsigned errors = 0;
   std::vector<std::string> problems;
 };
@@ -44,8 +51,8 @@ class ErrorCollector : public clang::DiagnosticConsumer {
 /// Writes PreprocessorRecord. Locations inside macro bodies are reduced to the outermost file place.
 class Recorder : public clang::PPCallbacks {
  public:
-  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record)
-      : sources_(sources), preprocessor_(preprocessor), record_(record) {}
+  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector& errors)
+      : sources_(sources), preprocessor_(preprocessor), record_(record), errors_(errors) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
     record_.definitions.push_back(
@@ -106,6 +113,7 @@ class Recorder : public clang::PPCallbacks {
     include.hash_location = hash;
     include.spelling = angled ? "<" + name.str() + ">" : "\"" + name.str() + "\"";
     if (file) include.path = file->getFileEntry().tryGetRealPathName().str();
+    else errors_.not_found(sources_.getPresumedLoc(hash), name);
     record_.includes.push_back(std::move(include));
     awaiting_ = true;
   }
@@ -152,20 +160,24 @@ class Recorder : public clang::PPCallbacks {
   clang::SourceManager& sources_;
   clang::Preprocessor& preprocessor_;
   PreprocessorRecord& record_;
+  ErrorCollector& errors_;
   bool awaiting_ = false;
 };
 
 /// Parses, and hands the finished AST to the callback.
 class ParseAction : public clang::ASTFrontendAction {
  public:
-  ParseAction(const ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
+  ParseAction(ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
               const std::function<void(ParsedUnit&)>& use)
       : errors_(errors), folder_(folder), root_(root), use_despite_errors_(use_despite_errors), use_(use) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     auto& preprocessor = compiler.getPreprocessor();
-    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_));
+    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_, errors_));
+    // clang gives up at the first header that is not there. Kernels seldom need it (MPI's, a library's): it is counted as
+    // an error, and the rest is read.
+    preprocessor.SetSuppressIncludeNotFoundError(true);
     return std::make_unique<clang::ASTConsumer>();
   }
   void ExecuteAction() override {
@@ -178,7 +190,7 @@ class ParseAction : public clang::ASTFrontendAction {
   }
 
  private:
-  const ErrorCollector& errors_;
+  ErrorCollector& errors_;
   std::string folder_, root_;
   bool use_despite_errors_;
   const std::function<void(ParsedUnit&)>& use_;
@@ -239,7 +251,14 @@ FileOffset ParsedUnit::place(clang::SourceLocation location) const {
   return {file, offset};
 }
 
-uint32_t ParsedUnit::line(clang::FileID file, unsigned offset) const { return sources.getLineNumber(file, offset); }
+uint32_t ParsedUnit::line(clang::FileID file, unsigned offset) const {
+  auto [at, fresh] = newlines_.try_emplace(file.getHashValue());
+  if (fresh) {
+    llvm::StringRef all = text(file);
+    for (size_t i = all.find('\n'); i != llvm::StringRef::npos; i = all.find('\n', i + 1)) at->second.push_back(static_cast<unsigned>(i));
+  }
+  return 1 + static_cast<uint32_t>(std::lower_bound(at->second.begin(), at->second.end(), offset) - at->second.begin());
+}
 
 SourceRange ParsedUnit::range(clang::FileID file, unsigned begin, unsigned end) const {
   return {path(file), begin, end, line(file, begin), line(file, end > begin ? end - 1 : end)};

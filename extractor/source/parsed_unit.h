@@ -94,6 +94,7 @@ class ParsedUnit {
   std::string path(clang::FileID file) const;
   llvm::StringRef text(clang::FileID file) const;
   FileOffset place(clang::SourceLocation location) const;  ///< Outermost expansion, decomposed.
+  /// Counted by line feeds, as editors and patches do; clang also counts a carriage return that stands alone.
   uint32_t line(clang::FileID file, unsigned offset) const;
   SourceRange range(clang::FileID file, unsigned begin, unsigned end) const;
   /// Bytes [begin, end) that `range` covers, outermost expansions; nothing if it spans two files.
@@ -102,6 +103,7 @@ class ParsedUnit {
  private:
   std::string root_, folder_;
   mutable std::unordered_map<unsigned, bool> user_;
+  mutable std::unordered_map<unsigned, std::vector<unsigned>> newlines_;  ///< Their offsets, by file.
 };
 
 struct ParseOutcome {

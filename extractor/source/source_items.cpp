@@ -27,6 +27,15 @@ const clang::FunctionDecl* function_of(const clang::Decl* declaration) {
   return llvm::dyn_cast<clang::FunctionDecl>(declaration);
 }
 
+/// `int n(3)`: clang's range of such a variable ends before the ')'.
+unsigned past_initialiser(const clang::Decl* declaration, llvm::StringRef text, unsigned end) {
+  auto* pattern = llvm::dyn_cast<clang::VarTemplateDecl>(declaration);
+  auto* variable = pattern ? pattern->getTemplatedDecl() : llvm::dyn_cast<clang::VarDecl>(declaration);
+  if (!variable || !variable->hasInit() || variable->getInitStyle() != clang::VarDecl::CallInit) return end;
+  size_t next = text.find_first_not_of(" \t\r\n", end);
+  return next != llvm::StringRef::npos && text[next] == ')' ? static_cast<unsigned>(next) + 1 : end;
+}
+
 bool ends_with_body(const clang::Decl* declaration) {
   auto* function = function_of(declaration);
   return function && function->doesThisDeclarationHaveABody() && !function->isDefaulted();
@@ -40,7 +49,10 @@ unsigned past_semicolon(const ParsedUnit& unit, clang::FileID file, unsigned end
                      text.begin() + end, text.end());
   int depth = 0;
   clang::Token token;
-  while (!lexer.LexFromRawLexer(token)) {
+  // The lexer says "end" already with the last token of a file that ends without a newline.
+  for (bool last = false; !last;) {
+    last = lexer.LexFromRawLexer(token);
+    if (token.is(clang::tok::eof)) return end;
     unsigned begin = unit.sources.getFileOffset(token.getLocation());
     if (token.is(clang::tok::semi) && depth == 0) return begin + token.getLength();
     if (only_if_next || (token.is(clang::tok::hash) && token.isAtStartOfLine())) return end;
@@ -128,6 +140,7 @@ void SourceItems::add(const clang::Decl* declaration, const std::vector<const cl
   bool one_expansion = macro_begin && macro_end &&
                        unit_.sources.getExpansionLoc(declaration->getBeginLoc()) ==
                            unit_.sources.getExpansionLoc(declaration->getEndLoc());
+  end = past_initialiser(declaration, text, end);
   if (!ends_with_body(declaration) || macro_end)
     end = past_semicolon(unit_, place.file, end, one_expansion || (macro_end && ends_with_body(declaration)));
   SourceItem item;

@@ -228,6 +228,84 @@ int main() { run(nullptr, 1); }
   EXPECT_TRUE(has(*slice, "#define main kernelift_application_main"));
 }
 
+TEST(Slice, TakesWhatIsInitialisedInParentheses) {
+  TestApp app;
+  app.unit("a.cu", R"(
+constexpr int kFirst(3);
+constexpr int kSecond( kFirst * (1 + 1) );
+template <class T> constexpr T kThird(kSecond);
+__device__ int table(7);
+__global__ void k(int* x) { x[0] = kSecond + kThird<int> + table; }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+}
+
+TEST(Slice, TakesTheLastDeclarationOfAFileThatEndsWithoutANewline) {
+  TestApp app;
+  app.header("pool.h", "struct Pool { int* next; };").header("size.h", "const int kSize = 3;");
+  app.unit("a.cu", "#include \"pool.h\"\n#include \"size.h\"\n__global__ void k(Pool p) { p.next[0] = kSize; }");
+  expect_proven(slice_of(app, "k"));
+}
+
+TEST(Slice, LeavesByteOrderMarksOfIncludedFilesOut) {
+  TestApp app;
+  app.header("apply.h", "\xEF\xBB\xBFtemplate <class F> __global__ void apply(float* x, F f) { x[0] = f(x[0]); }\n");
+  app.unit("a.cu", R"(
+#include "apply.h"
+void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { return v + by; }); }
+)",
+           {"-std=c++17", "--extended-lambda"});
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 1u);
+  auto slice = slice_kernel(index, index.kernels[0]);
+  ASSERT_TRUE(slice.ok()) << slice.error().message;
+  EXPECT_EQ(slice->mode, "whole-unit");
+  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+}
+
+TEST(Slice, IsProvenWhereOnlyTheHostsHeaderIsMissing) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#include <a_library_that_nobody_installed.h>
+__device__ float twice(float v) { return v * 2; }
+__global__ void k(float* x) { x[0] = twice(x[1]); }
+int main() {
+  library_init();
+  k<<<1, 1>>>(nullptr);
+  library_end(LIBRARY_OK);
+}
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.units.size(), 1u);
+  ASSERT_FALSE(index.units[0].problems.empty());
+  EXPECT_NE(index.units[0].problems[0].find("a.cu:2: 'a_library_that_nobody_installed.h' file not found"), std::string::npos)
+      << index.units[0].problems[0];
+  EXPECT_EQ(index.launches.size(), 1u);
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_NE(slice.proof.note.find("host functions' bodies"), std::string::npos) << slice.proof.note;
+}
+
+TEST(Slice, IsCutFromTheCompileThatHasTheKernel) {
+  const char* text = "#ifdef GPU\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { k<<<1, 1>>>(nullptr); }\n#else\nvoid run() {}\n#endif\n";
+  for (bool gpu_first : {false, true}) {
+    TestApp app;
+    app.unit("a.cu", text, {gpu_first ? "-DGPU" : "-DCPU"}).again("a.cu", "other.o", {gpu_first ? "-DCPU" : "-DGPU"});
+    EXPECT_EQ(app.scan().units.size(), 2u);
+    Slice slice = slice_of(app, "k");
+    EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
+  }
+}
+
+TEST(Slice, CountsLinesByLineFeedsAsEditorsDo) {
+  TestApp app;
+  app.unit("a.cu", "// A line that ends twice.\r\r\n// Another.\r\n__device__ int one() { return 1; }\r\n__global__ void k(int* x) { x[0] = one(); }\r\n");
+  EXPECT_EQ(only(app.scan(), "k").definition.line, 4u);
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+}
+
 TEST(Slice, ResolvesConditionalsAroundAndInsideDeclarations) {
   TestApp app;
   app.unit("a.cu", R"(

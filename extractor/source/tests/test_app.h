@@ -30,6 +30,15 @@ class TestApp {
     return *this;
   }
 
+  /// One more compile of a unit's file.
+  TestApp& again(const std::string& name, const std::string& output, const std::vector<std::string>& flags) {
+    std::vector<std::string> command = {"nvcc"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"-c", name, "-o", output});
+    database_.push_back({{"directory", root().string()}, {"file", name}, {"arguments", command}});
+    return *this;
+  }
+
   /// Of all units so far, instead of nvcc.
   TestApp& compiler(const std::string& name) {
     for (auto& entry : database_) entry["arguments"][0] = name;
