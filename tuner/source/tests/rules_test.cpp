@@ -135,10 +135,9 @@ TEST(Coarsen, RefusesKernelsWithBarriers) {
   EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n", {{"turns", 2}}), "");
 }
 
-TEST(Coarsen, RefusesAnUnguardedKernelOnAGridThatDoesNotDivide) {
-  std::string text = "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n";
-  EXPECT_EQ(after("coarsen", text, {{"turns", 2}}, 0, facts(101)), "");
-  EXPECT_NE(after("coarsen", text, {{"turns", 2}}, 0, facts(100)), "");
+TEST(Coarsen, RefusesAnUnguardedKernel) {
+  // It would be right on a grid that divides, but the application may be run with another.
+  EXPECT_EQ(after("coarsen", "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n", {{"turns", 2}}, 0, facts(100)), "");
 }
 
 TEST(Coarsen, RefusesAGridStrideLoop) {

@@ -77,13 +77,18 @@ TEST(Jam, KeepsABranchOfEachNeighbourWhole) {
   EXPECT_THAT(text, HasSubstr("if (i == 0) y[i] = 1;\n    else y[i] = 2;\n    if (i_1 == 0) y[i_1] = 1;\n    else y[i_1] = 2;\n"));
 }
 
-TEST(Jam, UsesABlocksNumberWhereTheGridDivides) {
+TEST(Jam, KeepsTheGridWhereNothingBoundsTheIndex) {
   std::string text = "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
                      "  int m = blockIdx.y;\n  y[m * n + i] = x[i];\n}\n";
   RuleContext known = plane(64, 1);
-  EXPECT_THAT(after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known), HasSubstr("int m_3 = (blockIdx.y * 4 + 3);"));
-  known.geometries[0].grid.y = 63;
-  EXPECT_EQ(after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known), "");
+  std::string jammed = after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known);
+  EXPECT_THAT(jammed, HasSubstr("int m_3 = (blockIdx.y * 4 + 3);\n  if ((blockIdx.y * 4 + 3 < gridDim.y)) {\n"));
+  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + (turn) < gridDim.y)) continue;"));
+  EXPECT_EQ(offers("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).grid[1].divide, 1);
+  // A lower bound is none: with more threads than the original had, it would let them in.
+  std::string rows = "__global__ void k(float *y, int n) {\n  int i = blockIdx.y * blockDim.y + threadIdx.y;\n  if (i > 0) y[i] = 1;\n}\n";
+  EXPECT_THAT(after("jam", rows, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, known),
+              HasSubstr("if ((i > 0) && (i_1 > 0) && (i_1 < gridDim.y * blockDim.y)) {"));
 }
 
 TEST(Jam, SeesArgumentsOfMacros) {

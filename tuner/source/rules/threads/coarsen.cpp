@@ -45,11 +45,8 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
       return true;
     });
   }
-  bool divisible = !facts.geometries.empty() && std::all_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) {
-    return along(geometry.grid, axis) % turns == 0;
-  });
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
-  if (changes || bad_return || !useful || (!guarded && !divisible)) return std::nullopt;
+  if (changes || bad_return || !useful || !guarded) return std::nullopt;
 
   std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
   Opportunity found;

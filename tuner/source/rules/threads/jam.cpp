@@ -4,7 +4,7 @@
 //   int i = (…) * 2, i_1 = (…) * 2 + 1;  if (i < n && i_1 < n) for (k…) { sum += a[i * n + k] * b[k]; sum_1 += a[i_1 * n + k] * b[k]; }
 // so that what neighbours share (b[k]) is loaded once and independent work overlaps. Which statements are repeated follows
 // from what depends on which axis: a value that depends on x alone is computed once for all y. Where not all K are inside,
-// the original text runs, one neighbour after the other. Threads of a kernel without barriers have no order among each
+// the original text runs, one neighbour after the other; that holds for every size, not for the recorded ones alone. Threads of a kernel without barriers have no order among each
 // other, so neither has their work within one thread.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
@@ -52,7 +52,8 @@ class Jammer {
   std::optional<std::string> rewrite();
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
-  bool guarded() const { return !guards_.empty(); }
+  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach.
+  bool bounded(size_t axis) const { return bounded_ >> axis & 1; }
 
  private:
   using Axes = unsigned;                                   ///< A bit per entry of axes_.
@@ -63,6 +64,10 @@ class Jammer {
   std::vector<std::vector<int64_t>> choices(Axes axes) const;
   std::map<std::string, std::string> names_for(const std::vector<int64_t>& choice) const;
   std::string index_text(size_t axis, const std::string& number) const;
+  /// That the neighbour is one of the original's threads; `index` names its index.
+  std::string inside_text(size_t axis, const std::string& number, const std::string& index) const;
+  /// Where a condition of a guard is an upper bound: of which axis.
+  Axes bounds(const clang::Expr* condition, bool leaves) const;
   /// Every copy of a statement that is repeated as it is spelled.
   bool copy(const clang::Stmt* statement, const std::string& indent, std::string& out) const;
   bool jam(const clang::Stmt* statement, const std::string& indent, std::string& out);
@@ -82,6 +87,7 @@ class Jammer {
   std::map<const clang::VarDecl*, Axes> depends_;
   size_t begin_ = 0, end_ = 0;
   std::set<const clang::IfStmt*> guards_;
+  Axes bounded_ = 0;
 };
 
 bool Jammer::is_index(const clang::Stmt* statement) const {
@@ -198,6 +204,29 @@ std::string Jammer::index_text(size_t axis, const std::string& number) const {
     return text.replace(at, block.size(), "(" + block + " * " + factor + (number == "0" ? ")" : " + " + number + ")"));
   }
   return "(" + text + ") * " + factor + (number == "0" ? "" : " + " + number);
+}
+
+std::string Jammer::inside_text(size_t axis, const std::string& number, const std::string& index) const {
+  auto& [place, count] = axes_[axis];
+  std::string name = kAxisNames[place.axis];
+  if (place.axis == 0 || place.block_alone)
+    return "blockIdx." + name + " * " + std::to_string(count) + " + " + number + " < gridDim." + name;
+  return index + " < gridDim." + name + " * blockDim." + name;
+}
+
+Jammer::Axes Jammer::bounds(const clang::Expr* condition, bool leaves) const {
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!binary) return 0;
+  auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
+  auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
+  auto alone = [&](const clang::Expr* index, const clang::Expr* limit) -> Axes {
+    // `y * width + x < size` keeps neither y nor x inside a row or column.
+    Axes axes = axes_of(index);
+    return axes_of(limit) == 0 && (axes & (axes - 1)) == 0 ? axes : 0;
+  };
+  if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
+  if (more.contains(binary->getOpcode())) return alone(binary->getRHS(), binary->getLHS());
+  return 0;
 }
 
 /// Does something that each neighbour must do for itself, or that only one may do.
@@ -323,7 +352,7 @@ void Jammer::conditions(const clang::Expr* condition, bool leaves, std::vector<c
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
-  std::string turn = source_.fresh_name("turn");
+  std::string turn = source_.fresh_name("turn"), skips;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto init = source_.span(axes_[axis].first.value);
     std::string number = turn;
@@ -332,6 +361,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
     std::string text = index_text(axis, axes_.size() > 1 ? "(" + number + ")" : number);
     if (!init || text.empty()) return false;
     edits.push_back({init->begin - begin_, init->end - begin_, text});
+    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + indent;
     count *= axes_[axis].second;
   }
   bool good = true;
@@ -348,7 +378,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   auto text = good ? apply_edits(source_.text().substr(begin_, end_ - begin_), edits) : std::nullopt;
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + *text + "\n" + indent + "}\n";
+  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips + *text + "\n" + indent + "}\n";
   return true;
 }
 
@@ -446,6 +476,7 @@ std::optional<std::string> Jammer::rewrite() {
       for (auto* part : parts) {
         std::string text = source_.spelled(part->IgnoreParens());
         if (text.empty()) return std::nullopt;
+        bounded_ |= bounds(part, leaves);
         for (auto& choice : choices(axes_of(part))) all += (all.empty() ? "" : " && ") + std::string(leaves ? "!(" : "(") + renamed(text, names_for(choice)) + ")";
       }
       if (leaves) continue;
@@ -453,7 +484,12 @@ std::optional<std::string> Jammer::rewrite() {
       else inside = {guard->getThen()};
     }
   }
-  if (guards_.empty()) return jam_list(inside, indent, out) ? std::optional(out) : std::nullopt;
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (bounded(axis)) continue;
+    auto last = choices(1U << axis).back();
+    auto names = names_for(last);
+    all += (all.empty() ? "" : " && ") + ("(" + inside_text(axis, std::to_string(last[axis]), names[axes_[axis].first.variable->getName().str()])) + ")";
+  }
   out += indent + "if (" + all + ") {\n";
   if (!jam_list(inside, indent + "  ", out)) return std::nullopt;
   out += indent + "} else {\n";
@@ -469,7 +505,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<GlobalIndex, int64_t>> axes;
   Opportunity found;
-  bool divisible = true;
   int64_t neighbours = 1;
   for (int axis = 0; axis < 3; ++axis) {
     if (wanted[axis] <= 1) continue;
@@ -477,16 +512,18 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     bool enough = std::any_of(facts.geometries.begin(), facts.geometries.end(),
                               [&](auto& geometry) { return along(geometry.grid, axis) >= wanted[axis]; });
     if (!index || !index->declared || !enough) return {};
-    for (auto& geometry : facts.geometries) divisible &= along(geometry.grid, axis) % wanted[axis] == 0;
     axes.push_back({*index, wanted[axis]});
     neighbours *= wanted[axis];
-    found.grid[axis].divide = wanted[axis];
     found.place += (found.place.empty() ? "neighbours along " : ", ") + std::string(kAxisNames[axis]);
   }
   if (axes.empty() || neighbours > kMostNeighbours) return {};
   Jammer jammer(source, kernel, axes);
   auto text = jammer.rewrite();
-  if (!text || (!jammer.guarded() && !divisible)) return {};
+  if (!text) return {};
+  // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the end
+  // find no work.
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
   std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
   found.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
   return {found};
@@ -495,8 +532,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kJam = {"jam", "let each thread work on several neighbours at once",
-                   "global indices along the axes, no barrier, shared memory or other use of the block's number; what lies past the "
-                   "end is behind a guard, or the grid divides",
+                   "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
+                   "front of the guard touches memory",
                    {{"x", {1, 2, 4}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift
