@@ -13,6 +13,7 @@
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
 #include "sandbox/device/cpu/schedule/analysis/lockstep.h"
+#include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
 #include "sandbox/device/cpu/schedule/analysis/spin_loops.h"
 #include "sandbox/device/cpu/schedule/analysis/twins.h"
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
@@ -174,6 +175,15 @@ class ModeChooser {
       kernel.mode = KL_MODE_FIBER;
       kernel.mode_reason = hard;
       return;
+    }
+    if (waits == 0) {
+      if (auto steps = share_steps(kernel); !steps.empty()) {
+        for (Instruction* step : steps) step->setOperand(5, ConstantInt::get(Type::getInt32Ty(step->getContext()), ++sites_));
+        kernel.mode = KL_MODE_CUT;
+        kernel.mode_reason = "threads led together through the steps of a loop";
+        find_twins(kernel, reached);
+        return;
+      }
     }
     kernel.mode = waits ? KL_MODE_CUT : KL_MODE_LOOP;
     kernel.in_warps = own.warp_waits > 0;
