@@ -102,6 +102,7 @@ std::optional<TrialFailure> GpuCode::load(Device& device, const GpuMemory& memor
   auto image = device.load(code.image);
   if (!image.ok()) return TrialFailure{Outcome::LaunchFailed, image.error().message};
   image_ = std::move(*image);
+  instances_.clear();
   for (size_t i = 0; i < mep.instances.size(); ++i)
     if (auto failure = prepare(device, memory.instances()[i], mep, mep.instances[i], code)) {
       failure->detail = "instance " + mep.instances[i].id + ": " + failure->detail;

@@ -76,7 +76,9 @@ class Server {
     if (!good || !reader.ok() || !device_) return;
     settings_.fatal = {fatal.begin(), fatal.end()};
     auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
-    if (!runner_) {
+    if (runner_) {
+      runner_->ask_anew(settings_.cold, settings_.fatal);
+    } else {
       auto runner = GpuRunner::create(*device_, mep_, folder_, settings_, announce);
       if (!runner.ok()) {
         channel_.send(kError, runner.error().message);

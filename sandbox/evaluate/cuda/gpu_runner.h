@@ -39,6 +39,8 @@ class GpuRunner {
                                                    const GpuRunnerSettings& settings,
                                                    std::function<void(const std::string&)> announce);
   Result<BaselineReport> calibrate(const GpuOriginal& original);
+  /// Before it is calibrated again, for other code or other caches, with its memory in place.
+  void ask_anew(bool cold, const std::set<std::string>& fatal) { settings_.cold = cold, settings_.fatal = fatal; }
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a

@@ -118,6 +118,21 @@ TEST(GpuProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
   }
 }
 
+TEST(GpuProcess, LearnsAnotherOriginalWithItsMemoryInPlace) {
+  Rig rig;
+  ASSERT_EQ(rig.trouble, "");
+  for (auto [image, seconds] : {std::pair{"slower", 200e-6}, {"original", 100e-6}}) {
+    auto report = rig.process->calibrate({code_of(image), {}, ""}, false, {});
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(report->pass()) << report->complaint();
+    EXPECT_NEAR(report->instances[0].seconds, seconds, 1e-9) << image;
+    EXPECT_NEAR(rig.process->evaluate(code_of("faster"), {})->speedup(), seconds / 50e-6, 1e-6);
+  }
+  auto wrong = rig.process->calibrate({code_of("wrong"), {}, ""}, false, {});
+  ASSERT_TRUE(wrong.ok());
+  EXPECT_FALSE(wrong->pass());
+}
+
 TEST(GpuProcess, GoesOnWithoutTheRoundingsWhereOneEndsIt) {
   Rig rig("original", "", {"faster", "faults"});
   ASSERT_EQ(rig.trouble, "");
