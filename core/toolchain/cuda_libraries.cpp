@@ -66,7 +66,8 @@ void add_wheels(std::vector<fs::path>& to) {
     for (auto& python : fs::directory_iterator(root / "lib", code)) {
       if (!python.path().filename().string().starts_with("python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"})
-        for (auto& wheel : fs::directory_iterator(python.path() / packages / "nvidia", code)) add(to, wheel.path() / "lib");
+        for (auto& wheel : fs::directory_iterator(python.path() / packages / "nvidia", code))
+          add(to, wheel.path() / "lib");
     }
 }
 
@@ -104,14 +105,16 @@ Result<fs::path> find_cuda_library(const std::string& stem, int major) {
     std::error_code code;
     std::vector<fs::path> found;
     for (auto& entry : fs::directory_iterator(folder, code))
-      if (is_version(entry.path().filename(), stem, major) && fs::exists(entry.path(), code)) found.push_back(entry.path());
+      if (is_version(entry.path().filename(), stem, major) && fs::exists(entry.path(), code))
+        found.push_back(entry.path());
     if (!found.empty()) return *std::min_element(found.begin(), found.end());  // The soname: shortest, so first.
   }
   std::string where;
   for (auto& folder : folders) where += (where.empty() ? "" : ", ") + folder.string();
   std::string wheel = stem.starts_with("libcupti") ? "nvidia-cuda-cupti" : "nvidia-nvjitlink";
-  return environment_error("no " + stem + "." + std::to_string(major) + " in " + (where.empty() ? "any usual place" : where) +
-                           "; install the CUDA toolkit " + std::to_string(major) + ", or: pip install " + wheel +
+  return environment_error("no " + stem + "." + std::to_string(major) + " in " +
+                           (where.empty() ? "any usual place" : where) + "; install the CUDA toolkit " +
+                           std::to_string(major) + ", or: pip install " + wheel +
                            ", or name its folder in KERNELIFT_CUDA_LIBRARIES");
 }
 

@@ -1,4 +1,4 @@
-// See device_arguments.h. Which options have a value, so that it is never taken for an input file, is nvcc_command's to know.
+// See device_arguments.h. Which options have a value, so that it is never taken for an input file, nvcc_command knows.
 #include "core/toolchain/device_arguments.h"
 
 #include <cctype>
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Files, linking, architectures, and what is only said or kept on the way: left out, with the value where there is one.
+/// Files, linking, architectures, what is only said or kept on the way: left out, with the value where there is one.
 const Names kDropped = {
     "o", "output-file", "odir", "output-directory", "arch", "gpu-architecture", "code", "gpu-code", "gencode",
     "generate-code", "Xlinker", "linker-options", "L", "library-path", "l", "library", "MF", "dependency-output", "MT",

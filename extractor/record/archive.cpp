@@ -127,7 +127,7 @@ bool Archive::has_room(const std::string& what, const std::vector<ReachedRegion>
                    ", more than the " + bytes_text(most_bytes) + " that one instance may take; raise --mib");
     return false;
   }
-  struct statvfs disk{};
+  struct statvfs disk {};
   if (statvfs(folder_.c_str(), &disk) == 0 && uint64_t(disk.f_bavail) * disk.f_frsize < kDiskReserve) {
     stop("everything from " + what,
          "the disk that holds " + folder_ + " has less than " + bytes_text(kDiskReserve) + " left");

@@ -97,8 +97,8 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
 /// Hash of the argument bytes that are no addresses: what tells two launches of one geometry apart.
 uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
-/// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that. With
-/// `everything` all memory is, whether anything leads there or not.
+/// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that.
+/// With `everything` all memory is, whether anything leads there or not.
 Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> arguments,
                                              std::span<const Parameter> parameters, std::span<const ReachRoot> roots,
                                              const AllocationMap& allocations, MemoryReader& reader,

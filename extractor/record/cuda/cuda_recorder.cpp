@@ -206,9 +206,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
       case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
-      case kGraph:
-        graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
-        break;
+      case kGraph: graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing()); break;
       // All these begin with the stream.
       case kCaptureBegin:
         if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));

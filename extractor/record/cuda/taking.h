@@ -31,8 +31,8 @@ class Taking {
     return "launch " + std::to_string(index) + " of " + kernel.key;
   }
 
-  /// EXPECTS: the thread is inside the gate. True: the gate is closed by this thread, and the device idle. False, with a
-  /// note where there is something to say: inside as before.
+  /// EXPECTS: the thread is inside the gate. True: the gate is closed by this thread, and the device idle. False, with
+  /// a note where there is something to say: inside as before.
   bool be_alone(const std::string& what, CUcontext context);
   /// Opens the gate again; the thread is inside.
   void be_one_of_many() { gate_.open(), gate_.enter(); }

@@ -1,7 +1,7 @@
-// One launch of an executable graph, run in parts: the driver runs the graph as often as there are parts, with all nodes
-// switched off but those of the part. So every node still runs exactly once, in an order that its edges allow, with its
-// own parameters, and by the driver's own hand; what has not run when we stop is left to the application's own launch,
-// and nothing is lost if we stop anywhere.
+// One launch of an executable graph, run in parts: the driver runs the graph as often as there are parts, with all
+// nodes switched off but those of the part. So every node still runs exactly once, in an order that its edges allow,
+// with its own parameters, and by the driver's own hand; what has not run when we stop is left to the application's own
+// launch, and nothing is lost if we stop anywhere.
 #pragma once
 #include <vector>
 

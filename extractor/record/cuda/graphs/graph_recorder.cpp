@@ -39,10 +39,10 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
         begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, "", correlation});
-        begun->stream = stream == CU_STREAM_PER_THREAD              ? "per-thread"
+        begun->stream = stream == CU_STREAM_PER_THREAD          ? "per-thread"
                         : !stream || stream == CU_STREAM_LEGACY ? "default"
                                                                 : "created";
-        if (!begin(*begun, Taking::name(*kernel, index))) {
+        if (!begin(*begun, handle, Taking::name(*kernel, index))) {
           hopeless = true;
           begun.reset();
           continue;
@@ -71,12 +71,16 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
   return refusal.empty() && kernel.chooser->wants(node.traits) && !archive_.stopped();
 }
 
-bool GraphRecorder::begin(Launch& launch, const std::string& what) {
+bool GraphRecorder::begin(Launch& launch, CUgraphExec handle, const std::string& what) {
   if (!taking_.be_alone(what, launch.context)) return false;
-  Status switched = environment_error("out of memory");
+  // Until now another thread may have destroyed what names its nodes.
+  Status switched = done();
+  if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
   try {
-    switched = launch.parts.begin();
-  } catch (const std::exception&) {}
+    if (switched.ok()) switched = launch.parts.begin();
+  } catch (const std::exception&) {
+    switched = environment_error("out of memory");
+  }
   if (switched.ok()) return true;
   taking_.be_one_of_many();
   std::lock_guard lock(turn_);

@@ -1,6 +1,7 @@
-// Images of kernels inside graphs. cuGraphLaunch is one call for all of a graph's kernels, and a callback cannot stop it;
-// but a launch can be run in parts before it (graph_parts.h), and the application's own call then runs the rest. Done for
-// the few launches that hold a node worth keeping; every other launch of a graph costs a question per wanted node.
+// Images of kernels inside graphs. cuGraphLaunch is one call for all of a graph's kernels, and a callback cannot stop
+// it; but a launch can be run in parts before it (graph_parts.h), and the application's own call then runs the rest.
+// Done for the few launches that hold a node worth keeping; every other launch of a graph costs a question per wanted
+// node.
 #pragma once
 #include <map>
 #include <optional>
@@ -22,9 +23,9 @@ class GraphRecorder {
 
   /// What is about to be launched, if something in it is wanted; else null.
   std::shared_ptr<const ExecutableGraph> wanted(CUgraphExec graph) const;
-  /// Before the driver launches `handle`, that is `graph`, into `stream`. EXPECTS: the thread is inside the gate, and no
-  /// stream captures. True: parts of it have run, the gate is closed, and launched() must follow the launch; false: inside
-  /// the gate still.
+  /// Before the driver launches `handle`, that is `graph`, into `stream`. EXPECTS: the thread is inside the gate, and
+  /// no stream captures. True: parts of it have run, the gate is closed, and launched() must follow the launch; false:
+  /// inside the gate still.
   bool launch(CUgraphExec handle, std::shared_ptr<const ExecutableGraph> graph, CUstream stream, CUcontext context,
               uint32_t correlation);
   void launched();
@@ -55,7 +56,7 @@ class GraphRecorder {
 
   void note(const std::string& key, const std::string& why);
   /// Closes the gate and switches the nodes off.
-  bool begin(Launch& launch, const std::string& what);
+  bool begin(Launch& launch, CUgraphExec handle, const std::string& what);
   bool chosen(const ExecutableGraph& graph, const GraphKernel& node, CudaKernel& kernel, CUcontext context);
   bool take(Launch& launch, size_t step, const GraphKernel& node, CudaKernel& kernel, uint64_t index);
 

@@ -1,5 +1,5 @@
-// See graph_table.h. The driver is asked without the table's lock: it may load a module for that, which is told to us on
-// this very thread.
+// See graph_table.h. The driver is asked without the table's lock: it may load a module for that, which is told to us
+// on this very thread.
 #include "extractor/record/cuda/graphs/graph_table.h"
 
 #include <cupti.h>
@@ -16,6 +16,9 @@ namespace {
 #define KL_CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
 #define KL_PARAMETERS(name) (*static_cast<const name##_params*>(parameters))
 
+constexpr const char* kDestroyed =
+    "the graph that its executable graph was made from has been destroyed, so its nodes cannot be named to the driver";
+constexpr const char* kNodeDestroyed = "a node of the graph that its executable graph was made from has been destroyed";
 constexpr const char* kBusy = "another stream was being captured when its graph was made or updated";
 
 /// Nodes that can be switched off, and those that need not be; of all others why not.
@@ -79,13 +82,11 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
     if (cbid == KL_CBID(cuGraphExecDestroy)) graphs_.erase(KL_PARAMETERS(cuGraphExecDestroy).hGraphExec);
     for (auto& [_, graph] : graphs_) {
       if (cbid == KL_CBID(cuGraphDestroy) && graph->source == KL_PARAMETERS(cuGraphDestroy).hGraph)
-        graph->refusal = "the graph that its executable graph was made from has been destroyed, so its nodes cannot be "
-                         "named to the driver";
+        own(graph).refusal = kDestroyed;
       else if (cbid == KL_CBID(cuGraphDestroyNode) &&
-               std::any_of(graph->steps.begin(), graph->steps.end(), [&](auto& step) {
-                 return step.handle == KL_PARAMETERS(cuGraphDestroyNode).hNode;
-               }))
-        graph->refusal = "a node of the graph that its executable graph was made from has been destroyed";
+               std::any_of(graph->steps.begin(), graph->steps.end(),
+                           [&](auto& step) { return step.handle == KL_PARAMETERS(cuGraphDestroyNode).hNode; }))
+        own(graph).refusal = kNodeDestroyed;
     }
     return;
   }
@@ -141,7 +142,7 @@ std::shared_ptr<const ExecutableGraph> GraphTable::find(CUgraphExec graph) const
 void GraphTable::refuse(CUgraphExec graph, const std::string& why) {
   std::lock_guard lock(turn_);
   if (auto found = graphs_.find(graph); found != graphs_.end() && found->second->refusal.empty())
-    found->second->refusal = why;
+    own(found->second).refusal = why;
 }
 
 void GraphTable::made(CUgraphExec graph, CUgraph from, uint64_t flags, bool busy) {
@@ -196,9 +197,14 @@ void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERN
   std::lock_guard lock(turn_);
   Graph& held = graphs_[graph];
   if (!held || place >= held->kernels.size()) return;
-  // Some applications update hundreds of nodes before every launch: copied only if somebody looks at it.
-  if (held.use_count() > 1) held = std::make_shared<ExecutableGraph>(*held);
-  held->kernels[place] = std::move(kernel);
+  own(held).kernels[place] = std::move(kernel);
+}
+
+/// EXPECTS: turn_ is held.
+ExecutableGraph& GraphTable::own(Graph& graph) {
+  // Some applications update hundreds of nodes before every launch.
+  if (graph.use_count() > 1) graph = std::make_shared<ExecutableGraph>(*graph);
+  return *graph;
 }
 
 GraphTable::Graph GraphTable::read(CUgraph from) const {

@@ -1,7 +1,7 @@
 // The application's executable graphs: their nodes in order, and with which arguments their kernels will run. Read when
 // a graph is made executable, since that is when the driver copies it; every later update of the executable graph is
-// followed. A graph whose nodes can no longer be named to the driver, or that holds more than kernels, copies and fills,
-// is kept with the reason why its images cannot be taken.
+// followed. A graph whose nodes can no longer be named to the driver, or that holds more than kernels, copies and
+// fills, is kept with the reason why its images cannot be taken.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -45,10 +45,11 @@ class GraphTable {
              Modules& modules)
       : driver_(driver), pattern_(pattern), kernels_(kernels), allocations_(allocations), modules_(modules) {}
 
-  /// A call that is_graph_call() has ended (before false) or begins. `busy`: some stream captures, so that the driver is
-  /// not to be asked for anything.
+  /// A call that is_graph_call() has ended (before false) or begins. `busy`: some stream captures, so that the driver
+  /// is not to be asked for anything.
   void note_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, bool busy);
-  /// Null if it was not seen being made.
+  /// Null if it was not seen being made. What is returned never changes: whoever finds the same again knows that it
+  /// holds.
   std::shared_ptr<const ExecutableGraph> find(CUgraphExec graph) const;
   /// Why kernels may run in graphs that seem to hold none that is wanted.
   std::string why_unfollowed() const;
@@ -62,6 +63,8 @@ class GraphTable {
   bool read_edges(CUgraph from, ExecutableGraph& into) const;
   std::optional<GraphKernel> read_kernel(const CUDA_KERNEL_NODE_PARAMS& from, CUgraphNode node) const;
   void refuse(CUgraphExec graph, const std::string& why);
+  /// To be changed: a copy, if somebody is looking at it.
+  static ExecutableGraph& own(Graph& graph);
 
   const CudaDriver& driver_;
   const KernelPattern& pattern_;
