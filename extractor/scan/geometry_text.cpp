@@ -52,9 +52,13 @@ const Expr* through_casts(const Expr* e) {
   }
 }
 
-/// The integer that a float operand stands for: `(float)n` is n, `n * 1.0` is n. Else null.
+/// The integer that a float operand stands for: `(float)n` is n, and so are `n * 1.0` and `ceil((float)n)`. Else null.
 const Expr* as_integer(const Expr* e) {
   e = through_casts(e);
+  if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getNumArgs() == 1 && call->getDirectCallee())
+    if (auto* name = call->getDirectCallee()->getIdentifier();
+        name && (name->isStr("ceil") || name->isStr("ceilf") || name->isStr("floor") || name->isStr("floorf")))
+      e = through_casts(call->getArg(0));
   auto is_one = [](const Expr* side) {
     auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(side));
     return literal && literal->getValue().isExactlyValue(1);
@@ -255,6 +259,7 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
   e = bare(e);
   if (e->getType().isNull()) return "";
   if (llvm::isa<IntegerLiteral>(e)) return literal_name(e, use);
+  if (e->getType()->isRealFloatingType()) return read_call(e, use, substitution, depth);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
     if (op->isAssignmentOp() || op->getOpcode() == BO_Comma || !op->getType()->isIntegralOrEnumerationType()) return "";
     std::string left = read(op->getLHS(), use, substitution, depth + 1),
@@ -338,22 +343,27 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
 }
 
 std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
-  // (int)ceil((float)n / block): the integer is ceil_div(n, block).
-  if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
-    e = bare(cast->getSubExpr());
-  auto* call = llvm::dyn_cast<CallExpr>(e);
-  auto* callee = call ? call->getDirectCallee() : nullptr;
-  if (!callee || !callee->getIdentifier()) return "";
-  auto name = callee->getName();
-  if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
-    auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(call->getArg(0)));
-    if (!quotient || quotient->getOpcode() != BO_Div || quotient->getType()->isIntegralOrEnumerationType()) return "";
+  auto quotient_text = [&](const Expr* e, const char* before, const char* between) -> std::string {
+    auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(e));
+    if (!quotient || quotient->getOpcode() != BO_Div || !quotient->getType()->isRealFloatingType()) return "";
     auto side = [&](const Expr* operand) {
       auto* integer = as_integer(operand);
       return integer ? read(integer, use, substitution, depth + 1) : whole_literal(operand);
     };
     std::string a = side(quotient->getLHS()), b = side(quotient->getRHS());
-    return a.empty() || b.empty() ? "" : "ceil_div(" + a + ", " + b + ")";
+    return a.empty() || b.empty() ? "" : before + a + between + b + ")";
+  };
+  // (int)ceil((float)n / block): the integer is ceil_div(n, block). Without the ceil it is the quotient, cut off.
+  if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
+    e = bare(cast->getSubExpr());
+  if (e->getType()->isRealFloatingType())
+    if (auto text = quotient_text(e, "((", ") / ("); !text.empty()) return text + ")";
+  auto* call = llvm::dyn_cast<CallExpr>(e);
+  auto* callee = call ? call->getDirectCallee() : nullptr;
+  if (!callee || !callee->getIdentifier()) return "";
+  auto name = callee->getName();
+  if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
+    return quotient_text(call->getArg(0), "ceil_div(", ", ");
   }
   if (!call->getType()->isIntegralOrEnumerationType()) return "";
   Substitution arguments;

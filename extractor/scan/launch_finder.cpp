@@ -14,21 +14,37 @@ namespace {
 
 using namespace clang;
 
+/// What a function assigns to its pointers: `kernel = wide ? &k4 : &k1;` in one branch or several.
+class PointerValues : public RecursiveASTVisitor<PointerValues> {
+ public:
+  bool VisitBinaryOperator(BinaryOperator* op) {
+    auto* reference = op->getOpcode() == BO_Assign ? llvm::dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
+    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    if (variable && variable->getType()->isPointerType()) values[variable].push_back(op->getRHS());
+    return true;
+  }
+  std::map<const VarDecl*, std::vector<Expr*>> values;
+};
+
 /// Every __global__ function named in an expression, through local pointers to kernels.
 class KernelNames : public RecursiveASTVisitor<KernelNames> {
  public:
+  explicit KernelNames(const PointerValues& pointers) : pointers_(pointers) {}
   bool VisitDeclRefExpr(DeclRefExpr* reference) {
     if (auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl());
         function && function->hasAttr<CUDAGlobalAttr>())
       names.push_back(function);
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    if (variable && variable->getInit() && seen_.insert(variable).second)
-      TraverseStmt(const_cast<Expr*>(variable->getInit()));
+    if (!variable || !seen_.insert(variable).second) return true;
+    if (variable->getInit()) TraverseStmt(const_cast<Expr*>(variable->getInit()));
+    if (auto assigned = pointers_.values.find(variable); assigned != pointers_.values.end())
+      for (Expr* value : assigned->second) TraverseStmt(value);
     return true;
   }
   std::vector<const FunctionDecl*> names;
 
  private:
+  const PointerValues& pointers_;
   std::set<const VarDecl*> seen_;
 };
 
@@ -44,7 +60,9 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
   bool VisitFunctionDecl(FunctionDecl* function) {
     if (!function->doesThisDeclarationHaveABody() || inside_ || !function->getBody()) return true;
     GeometryReader geometry(unit_, function);
-    geometry_ = &geometry, function_ = function, inside_ = true;
+    PointerValues pointers;
+    pointers.TraverseStmt(function->getBody());
+    geometry_ = &geometry, pointers_ = &pointers, function_ = function, inside_ = true;
     TraverseStmt(function->getBody());
     inside_ = false;
     return true;
@@ -90,8 +108,8 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     if (index >= call->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(call->getArg(index))) return nullptr;
     return call->getArg(index);
   }
-  static std::vector<const FunctionDecl*> kernels_in(const Expr* e) {
-    KernelNames names;
+  std::vector<const FunctionDecl*> kernels_in(const Expr* e) const {
+    KernelNames names(*pointers_);
     names.TraverseStmt(const_cast<Expr*>(e));
     std::sort(names.names.begin(), names.names.end());
     names.names.erase(std::unique(names.names.begin(), names.names.end()), names.names.end());
@@ -220,6 +238,7 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
 
   const ParsedUnit& unit_;
   GeometryReader* geometry_ = nullptr;
+  const PointerValues* pointers_ = nullptr;
   const FunctionDecl* function_ = nullptr;
   bool inside_ = false;
 };

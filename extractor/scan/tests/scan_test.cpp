@@ -215,9 +215,14 @@ void a(int ni, float* x) {
   k<<<other, block>>>(x);
   dim3 third(int(std::ceil(double(ni) / block.x)), static_cast<unsigned int>(ceil(static_cast<double>(ni) / DIM_THREAD_BLOCK_Y)), ceil(ni * 1.0 / 4));
   k<<<third, block>>>(x);
+  dim3 cut((size_t)(ceil((float)ni) / ((float)DIM_THREAD_BLOCK_X)), ni / 2.0f, ni * 2.5f);
+  k<<<cut, block>>>(x);
 })");
   auto index = app.scan();
-  ASSERT_EQ(index.launches.size(), 3u);
+  ASSERT_EQ(index.launches.size(), 4u);
+  EXPECT_EQ(index.launches[3].grid[0], "ni / DIM_THREAD_BLOCK_X");
+  EXPECT_EQ(index.launches[3].grid[1], "ni / 2");
+  EXPECT_EQ(index.launches[3].grid[2], "");
   auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
   EXPECT_EQ(a.grid[0], "ceil_div(NI, DIM_THREAD_BLOCK_X)");
   EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)");
@@ -226,6 +231,25 @@ void a(int ni, float* x) {
   EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)");
   EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)");
   EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)");
+}
+
+TEST(Scan, JoinsALaunchThroughAPointerToAllThatItMayPointTo) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void narrow(float* x) { x[0] = 1; }
+__global__ void wide(float* x) { x[0] = 4; }
+__global__ void never(float* x) { x[0] = 0; }
+void run(int n, float* x) {
+  void (*kernel)(float*);
+  if (n > 4) kernel = &wide;
+  else kernel = narrow;
+  kernel<<<n, 64>>>(x);
+  never<<<1, 1>>>(x);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 2u);
+  EXPECT_EQ(index.launches[1].kernels, std::vector<std::string>{only(index, "never").id});
 }
 
 TEST(Scan, ReadsTheConfigurationOfAnExtendedLaunch) {
