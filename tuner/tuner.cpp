@@ -156,9 +156,11 @@ std::vector<size_t> Tuning::order() const {
                                std::count_if(flying_.begin(), flying_.end(), of_tier));
   };
   // A tier that is absent or has no idea leaves its share to the next.
+  // Where many are measured at a time, rewrites of rewrites are reached only when more of them go first.
   std::vector<size_t> opening;
+  size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
   for (auto& [tier, share] : kOpening)
-    if (tried(tier) < share)
+    if (tried(tier) < std::max(share, tier == std::string_view("source") ? places : 0))
       for (size_t arm : ranking)
         if (proposers_[arm]->tier() == tier) opening.push_back(arm);
   std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
