@@ -255,6 +255,7 @@ class Apply {
     report_.previous = git_.head();
     std::string message = "Tune " + base_name(r_.mep.kernel_key) + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
+    if (patch_.embeds) message += patch_.notes[0] + "\n\n";
     char figures[200];
     std::snprintf(figures, sizeof figures, "Measured %.3fx [%.3f, %.3f] for the whole application, %.3f s -> %.3f s.\n", report_.measured->speedup,
                   report_.measured->low, report_.measured->high, report_.measured->before_median, report_.measured->after_median);

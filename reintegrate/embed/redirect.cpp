@@ -64,6 +64,9 @@ class Redirection {
         place_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
 
   Result<std::vector<ByteEdit>> run() {
+    for (auto unnamed : {"lambda", "unnamed", "anonymous class", "$_"})
+      if (mep_.kernel_name.find(unnamed) != std::string::npos)
+        return refused("'" + mep_.kernel_name + "' is made for a type without a name: " + place_ + " could not say which kernel is meant");
     if (site_.through_macro) return refused(place_ + " is written by a macro: it cannot be sent through a launcher");
     if (site_.range.begin >= site_.range.end || site_.range.end > source_.size()) return moved();
     std::string_view call = std::string_view(source_).substr(site_.range.begin, site_.range.end - site_.range.begin);

@@ -98,6 +98,7 @@ TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
             "__global__ void sleepy(float* a) {\n\tdelay(0.05);   // ümlaut, tab\n  a[0] = 1.0;\n}\n\n"
             "void host(float* a) { kernelift_sleepy::launch(sleepy, 1, BLOCK)(a); }\n");
   EXPECT_EQ(shell("git status --porcelain"), "");
+  EXPECT_NE(shell("git log -1 --format=%B").find("The patch embeds PTX (kernelift_sleepy.cuh)"), std::string::npos);
   EXPECT_EQ(shell("git show --name-only --format= HEAD"), "src/k.cu\nsrc/kernelift_sleepy.cuh\n");
   EXPECT_NE(report.text().find("note: The patch embeds PTX (kernelift_sleepy.cuh): nvcc makes slower code."), std::string::npos);
   EXPECT_NE(report.text().find("more lines of a generated file"), std::string::npos);

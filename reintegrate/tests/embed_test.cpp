@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -141,7 +142,9 @@ TEST_F(Redirect, TakesCallsOfTheRuntimeAndRefusesOthersByName) {
   EXPECT_EQ(redirected("e = cudaLaunchKernel((const void*)scale, g, b, args, 0, s);", "cudaLaunchKernel((const void*)scale, g, b, args, 0, s)"),
             "e = L::launch_packed(scale, (const void*)scale, g, b, args, 0, s);");
   EXPECT_NE(redirected("cudaLaunchKernelEx(&c, scale, a);", "cudaLaunchKernelEx(&c, scale, a)").find("cudaLaunchKernelEx"), std::string::npos);
-  through_macro = true;
+  std::string name = std::exchange(mep.kernel_name, "apply<(lambda at k.cu:3:4)>");
+  EXPECT_NE(redirected("apply<<<g, b>>>(a, n, f);", "apply<<<g, b>>>(a, n, f)").find("type without a name"), std::string::npos);
+  mep.kernel_name = name, through_macro = true;
   EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)").find("written by a macro"), std::string::npos);
 }
 
@@ -163,6 +166,7 @@ class Generated : public Embed {
     ASSERT_TRUE(made.ok());
     folder.emplace(std::move(*made));
     instance(0x7f0000000040, 4096, 0.5f, 64);
+    mep.instances[0].geometry.shared_bytes = 65536, mep.instances[0].settings.carveout = 50;  // As if set by the application.
     candidate.launches = {CandidateLaunch::as_recorded("scale")};
     candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx, PER)");
     candidate.values["PER"] = 4;
@@ -253,7 +257,7 @@ TEST_F(Generated, RunsTheOriginalOnTheCpuDevice) {
 
 TEST_F(Generated, SaysWhatItIsAndWhenItRuns) {
   write_header();
-  for (auto text : {"Tuned code for the kernel 'scale'", "compute capability 9.0", "n == 4096", "candidate #7 of", "PTX 8.8", "KERNELIFT_EMBED=0", "nvcc makes less of it."})
+  for (auto text : {"Tuned code for the kernel 'scale'", "compute capability 9.0", "n == 4096", "candidate #7 of", "PTX 8.8", "dynamic shared memory 65536 bytes", "KERNELIFT_EMBED=0", "nvcc makes less of it."})
     EXPECT_NE(header.find(text), std::string::npos) << text << "\n" << header.substr(0, 2000);
   EXPECT_EQ(header.find('@'), std::string::npos);
   EXPECT_EQ(launcher_name("ns::smooth<float, 8>"), "kernelift_ns_smooth_float_8");
