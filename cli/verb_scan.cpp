@@ -1,6 +1,7 @@
 // kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state
 // folder.
 #include <algorithm>
+#include <iostream>
 #include <map>
 
 #include "cli/verbs.h"
@@ -12,6 +13,8 @@ namespace kernelift::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kProgressWidth = 60;  // Of a file's name, so that the line does not wrap.
 
 struct Options {
   std::string database, app;
@@ -76,11 +79,16 @@ Result<Exit> scan(const Options& options, const Context& context) {
   if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged)) database = logged.string();
   KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
   how.jobs = options.jobs;
-  if (context.verbosity > 0)
-    how.progress = [&](const std::string& file, size_t done, size_t total) {
-      context.note("[" + std::to_string(done) + "/" + std::to_string(total) + "] " + file);
-    };
-  KERNELIFT_ASSIGN(ScanIndex index, scan_application(how));
+  // A log gets a line a unit if it asks for them; on a terminal one line says how far it is, and goes away.
+  const bool live = context.verbosity == 0 && context.terminal();
+  how.progress = [&](const std::string& file, size_t done, size_t total) {
+    std::string line = "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
+    if (context.verbosity > 0) context.note(line + file);
+    else if (live) std::cerr << "\r" << line << relative_to(file, how.root).substr(0, kProgressWidth) << "\x1b[K" << std::flush;
+  };
+  auto scanned = scan_application(how);
+  if (live) std::cerr << "\r\x1b[K" << std::flush;
+  KERNELIFT_ASSIGN(ScanIndex index, std::move(scanned));
 
   size_t broken = 0;
   for (auto& unit : index.units) {
