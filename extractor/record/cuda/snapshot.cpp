@@ -171,7 +171,7 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     instance.code = stored;
   }
   for (auto& name : code.unplaced)
-    taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it by name");
+    taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it, or not its memory");
   if (!code.image) taken.notes.push_back("its module's variables are left out: CUPTI did not show the module's image");
   return taken;
 }

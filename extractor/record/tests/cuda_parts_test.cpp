@@ -501,6 +501,13 @@ TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
     EXPECT_THAT(code.unplaced, ElementsAre("shared"));
   }
   EXPECT_EQ(modules.variable_at(0x2000), "counter");
+  driver.cuPointerGetAttribute = [](void*, CUpointer_attribute, CUdeviceptr address) {
+    return address == 0x2000 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  };
+  EXPECT_THAT(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf").unplaced,
+              ElementsAre("counter", "shared"))
+      << "named, but no memory that could be read";
+  driver.cuPointerGetAttribute = nullptr;
   modules.unloaded(2);
   EXPECT_FALSE(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf").image) << "sizes do not fit";
 }

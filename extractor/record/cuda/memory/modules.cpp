@@ -15,6 +15,14 @@ bool has_kernel(const ModuleImage& image, const std::string& name) {
   return std::find(kernels.begin(), kernels.end(), name) != kernels.end();
 }
 
+/// Static constants of a second file in relocatable code have an address that drivers (580) do not know themselves: the
+/// application cannot copy to them either.
+bool can_be_read(const CudaDriver& driver, CUdeviceptr address) {
+  unsigned type = 0;
+  return !driver.cuPointerGetAttribute ||
+         driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS;
+}
+
 }  // namespace
 
 void Modules::loaded(uint32_t id, std::span<const std::byte> bytes) {
@@ -80,7 +88,8 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
     for (auto& variable : image->symbols.variables) {
       CUdeviceptr address = 0;
       size_t size = 0;
-      if (driver.cuModuleGetGlobal(&address, &size, module, variable.name.c_str()) != CUDA_SUCCESS)
+      if (driver.cuModuleGetGlobal(&address, &size, module, variable.name.c_str()) != CUDA_SUCCESS ||
+          (size == variable.size && !can_be_read(driver, address)))
         unplaced.push_back(variable.name);
       else if (size != variable.size) fits = false;
       else variables.push_back({variable.name, address, size, variable.constant, variable.managed});

@@ -2,7 +2,7 @@
 #include "extractor/record/tests/cuda/check.h"
 
 static __device__ float scale = -1;
-static __constant__ int table[4];
+static __device__ int table[4];
 static __global__ void namesake(float* values) { values[threadIdx.x] += scale * float(table[1]); }
 
 void run_other(float* values) {
