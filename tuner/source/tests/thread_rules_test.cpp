@@ -91,6 +91,12 @@ TEST(Jam, KeepsTheGridWhereNothingBoundsTheIndex) {
               HasSubstr("if ((i > 0) && (i_1 > 0) && (i_1 < gridDim.y * blockDim.y)) {"));
 }
 
+TEST(Jam, FindsNamesThatAreFree) {
+  std::string text = after("jam", "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                                  "  if (i < n) {\n    float s = i;\n    float s_1 = n;\n    y[i] = s + s_1;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(text, HasSubstr("float s_n1 = i_n1;\n    float s_1 = n;\n    y[i] = s + s_1;\n    y[i_n1] = s_n1 + s_1;"));
+}
+
 TEST(Jam, SeesArgumentsOfMacros) {
   EXPECT_THAT(after("jam", "#define AT(r, c) ((r) * n + (c))\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
                            "  if (i < n) y[AT(i, 1)] = i;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}),

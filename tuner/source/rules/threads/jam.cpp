@@ -60,6 +60,8 @@ class Jammer {
   Axes axes_of(const clang::Stmt* statement) const;
   void spread_dependence(const clang::Stmt* statement, Axes outer);
   bool renamable() const;
+  /// No copy's name is taken: by an earlier jam, for instance.
+  bool names_are_free() const;
   /// Choices of neighbour, one number per axis; those of other axes are 0.
   std::vector<std::vector<int64_t>> choices(Axes axes) const;
   std::map<std::string, std::string> names_for(const std::vector<int64_t>& choice) const;
@@ -88,6 +90,7 @@ class Jammer {
   size_t begin_ = 0, end_ = 0;
   std::set<const clang::IfStmt*> guards_;
   Axes bounded_ = 0;
+  std::string separator_ = "_";                            ///< Between a variable's name and its neighbour's number.
 };
 
 bool Jammer::is_index(const clang::Stmt* statement) const {
@@ -186,10 +189,17 @@ std::map<std::string, std::string> Jammer::names_for(const std::vector<int64_t>&
     std::string suffix;
     bool first = true;
     for (size_t axis = 0; axis < axes_.size(); ++axis)
-      if (axes >> axis & 1) suffix += "_" + std::to_string(choice[axis]), first &= choice[axis] == 0;
+      if (axes >> axis & 1) suffix += separator_ + std::to_string(choice[axis]), first &= choice[axis] == 0;
     if (!first) names[variable->getName().str()] = variable->getName().str() + suffix;
   }
   return names;
+}
+
+bool Jammer::names_are_free() const {
+  for (auto& choice : choices(~Axes{0}))
+    for (auto& [name, copy] : names_for(choice))
+      if (source_.fresh_name(copy) != copy) return false;
+  return true;
 }
 
 /// Along x neighbours stay a block's width apart, so that a warp's loads stay together; along y and z they are adjacent,
@@ -452,6 +462,8 @@ std::optional<std::string> Jammer::rewrite() {
     for (auto* statement : statements)
       if (statement != index.statement && changed_within(statement).contains(index.variable)) return std::nullopt;
   if (!renamable()) return std::nullopt;
+  for (int more = 0; more < 3 && !names_are_free(); ++more) separator_ += "n";
+  if (!names_are_free()) return std::nullopt;
 
   std::string indent = source_.indentation(begin_), out, all;
   std::vector<const clang::Stmt*> inside;
