@@ -70,6 +70,9 @@ Status copy_runtime(const fs::path& libraries) {
   fs::path copy = libraries / "libcudart-kernelift.so";
   auto old = fs::exists(copy, error) ? read_text(copy) : Result<std::string>(std::string());
   if (!old.ok() || *old != elf) KERNELIFT_TRY(write_atomically(copy, elf));
+  // What travels with it, since not every machine has it, is looked for beside it: by the linker and when it is loaded.
+  for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
+    if (library.path().filename().string().starts_with("libtbb.so")) KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(" + copy.string() + ")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a"}) KERNELIFT_TRY(write_atomically(libraries / name, script));
   // The device runtime (dynamic parallelism) has nothing in it here; an empty archive links.
