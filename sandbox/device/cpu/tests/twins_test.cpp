@@ -75,7 +75,7 @@ __global__ void votes(int* out) { int v = __ballot_sync(~0u, 1); if (threadIdx.x
 __device__ int unsure(int v) { return v + 1; }
 __device__ int (*volatile chosen)(int) = unsure;
 __global__ void pointers(int* out) { if (threadIdx.x == 0) *out = chosen(threadIdx.x); }
-__global__ void heap(void** out) { void* p = malloc(8); if (p) atomicAdd((int*)out, 1); }
+__global__ void heap(void** out) { void* p = malloc(8); if (p) atomicAdd((int*)out, 1); free(p); }
 )");
   std::vector<int> out(64);
   auto answer = [&](const char* kernel) {
