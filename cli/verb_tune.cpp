@@ -6,6 +6,7 @@
 #include "cli/duration.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -127,6 +128,20 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
   return made;
 }
 
+/// What the original's time goes into, where that costs little of the budget: the tiers try first what suits it.
+std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
+  constexpr double kWorthSeconds = 60;  // Reading the counters takes some three.
+  bool on_gpu = context.device.starts_with("cuda") || (context.device == "auto" && has_nvidia_driver());
+  if (!on_gpu || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
+  ReplayOptions replaying;
+  replaying.device = context.device, replaying.cold = false, replaying.counters = true;
+  auto report = replay(folder, replaying);
+  // What cannot be replayed at all is the evaluator's to say.
+  if (!report.ok() || !report->facts) return std::nullopt;
+  context.note("  " + diagnose(*report->facts).paragraph());
+  return report->facts;
+}
+
 void print_report(const TuneReport& report, const Run& run, const Context& context) {
   auto line = [&](const char* what, const std::optional<RunTrial>& trial) {
     if (!report.gained(trial)) return context.say(std::string(what) + "no gain beyond noise");
@@ -174,13 +189,15 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
   }
   if (tuning.seconds > 0) limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
+  // Before there are workers and their threads: it forks runners of its own.
+  tier.facts = profile_original(folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
   // Not before: what cannot be tuned leaves no run behind.
   if (!resumed) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
   }
   Run& run = *resumed;
-  tier.facts = evaluator->kernel_facts();
+  if (auto known = evaluator->kernel_facts()) tier.facts = known;
   if (!options.llm.empty()) {
     if (tier.facts) llm.profile = diagnose(*tier.facts).paragraph() + "\n" + facts_table(*tier.facts);
     llm.transcripts = run.transcript_folder();
