@@ -81,7 +81,7 @@ TEST_F(Embedding, ShowsVariablesThatTheHostFills) {
   ASSERT_TRUE(write_atomically(folder->path() / "kernel.cu", trial.candidate.source).ok());
   auto code = make();
   ASSERT_TRUE(code.ok()) << code.error().message;
-  EXPECT_EQ(ptx_shared_variables(code->ptx), std::vector<std::string>{"taps"});
+  EXPECT_EQ(ptx_shared_variables(code->ptx), (std::vector<PtxVariable>{{"taps", true, true}}));
 }
 
 TEST_F(Embedding, RefusesWhatWasNotMeasuredOnAGpuOrDoesNotCompile) {

@@ -40,6 +40,12 @@ const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', writte
 namespace @NAME@ {
 namespace code {
 
+// The application's variables that the tuned code reads copies of.
+struct Symbols {
+  const void* of[@VARIABLES@ + 1];
+  Symbols() : of() {}
+};
+
 // Toolkits before CUDA 12.1 know no libraries of kernels, and the CPU device knows no PTX: there it is the original that runs.
 #if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)
 )text";
@@ -88,10 +94,11 @@ struct Module {
   std::atomic<int> states[kDevices];  // Of each device, a State.
   std::mutex mutex;
   const void* kernel;                 // A cudaKernel_t: valid in every context.
+  void* library;
   bool loaded;
   const char* report;                 // File to which the process says at its end how many launches were which; or null.
   std::atomic<unsigned long long> tuned, original;
-  Module() : kernel(nullptr), loaded(false), report(std::getenv("KERNELIFT_EMBED_REPORT")), tuned(0), original(0) {
+  Module() : kernel(nullptr), library(nullptr), loaded(false), report(std::getenv("KERNELIFT_EMBED_REPORT")), tuned(0), original(0) {
     for (int i = 0; i < kDevices; ++i) states[i].store(kUnknown, std::memory_order_relaxed);
   }
 };
@@ -113,12 +120,13 @@ inline void write_report() {
   (void)std::fclose(file);
 }
 
-inline const void* load_library() {
+inline const void* load_library(Module& of) {
 #if CUDART_VERSION >= 12080
   cudaLibrary_t library;
   cudaKernel_t kernel;
   if (cudaLibraryLoadData(&library, ptx(), nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess) return nullptr;
   if (cudaLibraryGetKernel(&kernel, library, "@ENTRY@") != cudaSuccess) return nullptr;
+  of.library = reinterpret_cast<void*>(library);
   return reinterpret_cast<const void*>(kernel);
 #else
   // The driver's functions; its handles of kernels are the runtime's.
@@ -129,18 +137,20 @@ inline const void* load_library() {
   if (cudaGetDriverEntryPoint("cuLibraryGetKernel", &get, cudaEnableDefault) != cudaSuccess || !get) return nullptr;
   if (reinterpret_cast<Load>(load)(&library, ptx(), nullptr, nullptr, 0, nullptr, nullptr, 0) != 0) return nullptr;
   if (reinterpret_cast<Get>(get)(&kernel, library, "@ENTRY@") != 0) return nullptr;
+  of.library = library;
   return kernel;
 #endif
 }
 
-inline bool usable(Module& of, int device) {
+@BINDING@inline bool usable(Module& of, int device, const Symbols& symbols) {
+  (void)symbols;
   const char* wanted = std::getenv("KERNELIFT_EMBED");
   if (wanted && wanted[0] == '0') return false;
   int major = 0, minor = 0;
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) return false;
   if (cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) return false;
   if (major != @MAJOR@ || minor != @MINOR@) return false;
-  if (!of.loaded) of.loaded = true, of.kernel = load_library();
+  if (!of.loaded) of.loaded = true, of.kernel = load_library(of);
   // Asking for its attributes makes the driver compile it for this device now, and not in the first launch.
   cudaFuncAttributes attributes;
   if (!of.kernel || cudaFuncGetAttributes(&attributes, of.kernel) != cudaSuccess) return false;
@@ -148,20 +158,20 @@ inline bool usable(Module& of, int device) {
 }
 
 // Once per device, while this thread's other calls cannot disturb a capture that is open elsewhere.
-inline bool prepare(Module& of, int device) {
+inline bool prepare(Module& of, int device, const Symbols& symbols) {
   std::lock_guard<std::mutex> lock(of.mutex);
   int known = of.states[device].load(std::memory_order_relaxed);
   if (known != kUnknown) return known == kReady;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess) return false;
-  bool ready = usable(of, device);
+  bool ready = usable(of, device, symbols);
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
   if (!ready) (void)cudaGetLastError();
   of.states[device].store(ready ? kReady : kUnusable, std::memory_order_release);
   return ready;
 }
 
-inline bool launched(Module& of, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
+inline bool launched(Module& of, const Symbols& symbols, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
   if (!verified(grid, block, shared, a) || cudaPeekAtLastError() != cudaSuccess) return false;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= Module::kDevices) return (void)cudaGetLastError(), false;
@@ -170,7 +180,7 @@ inline bool launched(Module& of, const dim3& grid, const dim3& block, std::size_
   if (state == kUnknown) {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess) return (void)cudaGetLastError(), false;
-    if (capture != cudaStreamCaptureStatusNone || !prepare(of, device)) return false;
+    if (capture != cudaStreamCaptureStatusNone || !prepare(of, device, symbols)) return false;
   }
 @LAUNCH@
   (void)cudaGetLastError();
@@ -179,15 +189,15 @@ inline bool launched(Module& of, const dim3& grid, const dim3& block, std::size_
 }
 
 // True if the tuned code was launched. False: nothing was, and no error is left behind.
-inline bool run(const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
+inline bool run(const Symbols& symbols, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
   Module& of = module();
-  bool tuned = launched(of, grid, block, shared, stream, a);
+  bool tuned = launched(of, symbols, grid, block, shared, stream, a);
   if (of.report) ++(tuned ? of.tuned : of.original);
   return tuned;
 }
 
 #else
-inline bool run(const dim3&, const dim3&, std::size_t, cudaStream_t, void**) { return false; }
+inline bool run(const Symbols&, const dim3&, const dim3&, std::size_t, cudaStream_t, void**) { return false; }
 inline bool same_parameters(const std::size_t*, std::size_t) { return false; }
 #endif
 
@@ -198,16 +208,17 @@ const char* const kBodyLaunch = R"text(
 // What launch() gives back: called with the kernel's arguments, it launches.
 template <class... P> class Launch {
  public:
-  Launch(void (*kernel)(P...), bool tuned, dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream)
-      : kernel_(kernel), tuned_(tuned), grid_(grid), block_(block), shared_(shared), stream_(stream) {}
+  Launch(const code::Symbols& symbols, void (*kernel)(P...), bool tuned, dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream)
+      : symbols_(symbols), kernel_(kernel), tuned_(tuned), grid_(grid), block_(block), shared_(shared), stream_(stream) {}
   void operator()(P... arguments) const {
     const std::size_t sizes[] = {sizeof(P)..., 0};
     void* addresses[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(arguments)))..., nullptr};
-    if (tuned_ && code::same_parameters(sizes, sizeof...(P)) && code::run(grid_, block_, shared_, stream_, addresses)) return;
+    if (tuned_ && code::same_parameters(sizes, sizeof...(P)) && code::run(symbols_, grid_, block_, shared_, stream_, addresses)) return;
     kernel_<<<grid_, block_, shared_, stream_>>>(static_cast<P&&>(arguments)...);
   }
 
  private:
+  code::Symbols symbols_;
   void (*kernel_)(P...);
   bool tuned_;
   dim3 grid_, block_;
@@ -215,32 +226,93 @@ template <class... P> class Launch {
   cudaStream_t stream_;
 };
 
-// launch(kernel, grid, block, shared, stream)(arguments...) in place of kernel<<<grid, block, shared, stream>>>(arguments...).
+@SITE@// launch(kernel, grid, block, shared, stream)(arguments...) in place of kernel<<<grid, block, shared, stream>>>(arguments...).
 template <class... P>
-Launch<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0) {
-  return Launch<P...>(kernel, true, grid, block, shared, stream);
+Launch<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0)@CONST@ {
+  return Launch<P...>(@SYMBOLS@, kernel, true, grid, block, shared, stream);
 }
 
 // The same where other kernels, or other instances of the template, are launched too: only `tuned` has tuned code.
 template <class... P, class... Q>
-Launch<P...> launch_one(void (*tuned)(Q...), void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0) {
+Launch<P...> launch_one(void (*tuned)(Q...), void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0)@CONST@ {
   bool same = reinterpret_cast<void (*)()>(tuned) == reinterpret_cast<void (*)()>(kernel);
-  return Launch<P...>(kernel, same, grid, block, shared, stream);
+  return Launch<P...>(@SYMBOLS@, kernel, same, grid, block, shared, stream);
 }
 
 // In place of cudaLaunchKernel(kernel, grid, block, arguments, shared, stream).
 template <class Kernel, class... Q>
 cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
-                          cudaStream_t stream = 0) {
+                          cudaStream_t stream = 0)@CONST@ {
   const std::size_t sizes[] = {sizeof(Q)..., 0};
   const void* entry = reinterpret_cast<const void*>(kernel);
   if (reinterpret_cast<const void*>(tuned) == entry && code::same_parameters(sizes, sizeof...(Q)) &&
-      code::run(grid, block, shared, stream, arguments))
+      code::run(@SYMBOLS@, grid, block, shared, stream, arguments))
     return cudaSuccess;
   return cudaLaunchKernel(entry, grid, block, arguments, shared, stream);
 }
-
+@SITE_END@
 }  // namespace @NAME@
+)text";
+
+// For kernels that read constants.
+const char* const kBinding = R"text(// The tuned code's own copy of a variable, on the current device.
+inline bool own_copy(Module& of, const char* name, std::size_t size, void** copy) {
+  std::size_t bytes = 0;
+#if CUDART_VERSION >= 12080
+  bool found = cudaLibraryGetGlobal(copy, &bytes, reinterpret_cast<cudaLibrary_t>(of.library), name) == cudaSuccess;
+#else
+  typedef int (*Get)(void** address, std::size_t* bytes, void* library, const char* name);
+  static void* get = nullptr;
+  bool found = (get || cudaGetDriverEntryPoint("cuLibraryGetGlobal", &get, cudaEnableDefault) == cudaSuccess) && get &&
+               reinterpret_cast<Get>(get)(copy, &bytes, of.library, name) == 0;
+#endif
+  return found && bytes == size;
+}
+
+struct Variable { const char* name; std::size_t size; };
+inline const Variable* variables() {
+  static const Variable all[] = {@LIST@};
+  return all;
+}
+
+// Both sides of each copy, asked for anew each time: a reset of the device moves them.
+inline bool both_sides(Module& of, const Symbols& symbols, int i, void** from, void** to) {
+  return symbols.of[i] && cudaGetSymbolAddress(from, symbols.of[i]) == cudaSuccess && own_copy(of, variables()[i].name, variables()[i].size, to);
+}
+
+// What the kernel reads is made to be what the application's variables hold now, in the order of the stream.
+inline bool refresh(Module& of, const Symbols& symbols, cudaStream_t stream) {
+  for (int i = 0; i < @VARIABLES@; ++i) {
+    void *from = nullptr, *to = nullptr;
+    if (!both_sides(of, symbols, i, &from, &to)) return false;
+    if (cudaMemcpyAsync(to, from, variables()[i].size, cudaMemcpyDeviceToDevice, stream) != cudaSuccess) return false;
+  }
+  return true;
+}
+
+)text";
+
+const char* const kSite = R"text(// A launch site with the variables that it binds: bind(@SPELLINGS@).launch(...).
+class Site {
+ public:
+  explicit Site(const code::Symbols& symbols) : symbols_(symbols) {}
+
+)text";
+
+const char* const kSiteEnd = R"text(
+ private:
+  code::Symbols symbols_;
+};
+
+template <class... S> Site bind(const S&... variables) {
+  static_assert(sizeof...(S) == @VARIABLES@, "the variables that the tuned code reads");
+  const std::size_t sizes[] = {sizeof(S)...}, known[] = {@BYTES@};
+  const void* addresses[] = {static_cast<const void*>(&variables)...};
+  code::Symbols symbols;
+  for (int i = 0; i < @VARIABLES@; ++i)
+    if (sizes[i] == known[i]) symbols.of[i] = addresses[i];
+  return Site(symbols);
+}
 )text";
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -280,7 +352,7 @@ std::string literal(const std::string& ptx) {
 }
 
 /// The statements that launch the candidate's geometry, worked out from the site's own.
-std::string launch_statements(const Candidate& candidate) {
+std::string launch_statements(const Candidate& candidate, bool binds) {
   CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
   const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
   const char* const spelled[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "shared"};
@@ -296,7 +368,8 @@ std::string launch_statements(const Candidate& candidate) {
   };
   auto dims = [&](const Expression* wanted) { return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]); };
   std::string bytes = launch.shared.text() == "shared" ? "shared" : "static_cast<std::size_t>(" + to_cpp(launch.shared, variables) + ")";
-  return "  const dim3 tuned_grid(" + dims(launch.grid) + "), tuned_block(" + dims(launch.block) +
+  std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";
+  return first + "  const dim3 tuned_grid(" + dims(launch.grid) + "), tuned_block(" + dims(launch.block) +
          ");\n  if (cudaLaunchKernel(of.kernel, tuned_grid, tuned_block, a, " + bytes + ", stream) == cudaSuccess) return true;";
 }
 
@@ -336,8 +409,14 @@ std::string launcher_name(const std::string& kernel_name) {
   return name;
 }
 
+std::string launcher_prefix(const std::string& kernel_name, const std::vector<BoundVariable>& bound) {
+  std::string list;
+  for (auto& variable : bound) list += (list.empty() ? "" : ", ") + variable.spelling;
+  return launcher_name(kernel_name) + "::" + (bound.empty() ? "" : "bind(" + list + ").");
+}
+
 Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
-                                  const std::vector<std::string>& launched_in) {
+                                  const std::vector<BoundVariable>& bound, const std::vector<std::string>& launched_in) {
   std::string arch = ptx_target(code.ptx);
   bool known = arch.size() >= 5 && arch.starts_with("sm_") && arch.find_first_not_of("0123456789", 3) == arch.npos;
   if (!known) return refused("the PTX is for '" + arch + "', which is no plain compute capability: the launcher could not tell which GPU it suits");
@@ -359,18 +438,38 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
 
   std::string sizes, text = std::string(kHead);
   for (auto& parameter : mep.instances[0].parameters) sizes += std::to_string(parameter.size) + ", ";
-  replace_all(text, "@STORY@", story);
   std::string body = std::string(kBodyGuard) + kBodyModule + kBodyLaunch;
   KERNELIFT_ASSIGN(std::string prepare, preparation(mep, candidate));
+  std::string list, bytes, spellings;
+  uint64_t copied = 0;
+  for (size_t i = 0; i < bound.size(); ++i) {
+    list += "{\"" + bound[i].name + "\", " + std::to_string(bound[i].size) + "}, ";
+    bytes += (i ? ", " : "") + std::to_string(bound[i].size);
+    spellings += (i ? ", " : "") + bound[i].spelling;
+    copied += bound[i].size;
+    prepare += (i ? "" : "  void *from = nullptr, *to = nullptr;\n") + ("  if (!both_sides(of, symbols, " + std::to_string(i) + ", &from, &to)) return false;\n");
+  }
+  if (!bound.empty())
+    story += comment("Constants: it has its own " + spellings + "; each launch first copies the application's to it (" + std::to_string(copied) + " bytes), in its stream.");
+  replace_all(text, "@STORY@", story);
+  replace_all(body, "@BINDING@", bound.empty() ? "" : kBinding);
+  replace_all(body, "@SITE@", bound.empty() ? "" : kSite);
+  replace_all(body, "@SITE_END@", bound.empty() ? "" : kSiteEnd);
+  replace_all(body, "@CONST@", bound.empty() ? "" : " const");
+  replace_all(body, "@SYMBOLS@", bound.empty() ? "code::Symbols()" : "symbols_");
+  replace_all(body, "@LIST@", list);
+  replace_all(body, "@BYTES@", bytes);
+  replace_all(body, "@SPELLINGS@", spellings);
   replace_all(body, "@CLAUSES@", clauses.empty() ? "true" : clauses);
   replace_all(body, "@SIZES@", sizes + "0");
   replace_all(body, "@COUNT@", std::to_string(mep.instances[0].parameters.size()));
   replace_all(body, "@MAJOR@", major);
   replace_all(body, "@MINOR@", minor);
   replace_all(body, "@PREPARE@", prepare);
-  replace_all(body, "@LAUNCH@", launch_statements(candidate));
+  replace_all(body, "@LAUNCH@", launch_statements(candidate, !bound.empty()));
   replace_all(body, "@ENTRY@", code.entry);
   for (std::string* part : {&text, &body}) {
+    replace_all(*part, "@VARIABLES@", std::to_string(bound.size()));
     replace_all(*part, "@NAME@", launcher_name(mep.kernel_name));
     replace_all(*part, "@KERNEL@", one_line(mep.kernel_name));
   }

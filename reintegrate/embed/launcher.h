@@ -7,6 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/embed/bound_variables.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/embed/shape_guard.h"
 
@@ -15,8 +16,11 @@ namespace kernelift {
 /// "kernelift_forces", "kernelift_ns_smooth_float_8": of the header file and of its namespace.
 std::string launcher_name(const std::string& kernel_name);
 
-/// `launched_in`: the files whose launches go through it. Refuses code for a GPU whose name is no compute capability.
+/// `bound`: what each launch copies first; `launched_in`: the files whose launches go through it. Refuses code for a GPU whose name is no compute capability.
 Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
-                                  const std::vector<std::string>& launched_in);
+                                  const std::vector<BoundVariable>& bound, const std::vector<std::string>& launched_in);
+
+/// What stands before "launch(…)" at a site: "kernelift_scale::", or "kernelift_scale::bind(taps).".
+std::string launcher_prefix(const std::string& kernel_name, const std::vector<BoundVariable>& bound);
 
 }  // namespace kernelift

@@ -63,17 +63,17 @@ std::string ptx_kernel(const std::string& ptx, const std::string& wanted) {
   return found;
 }
 
-std::vector<std::string> ptx_shared_variables(const std::string& ptx) {
-  std::vector<std::string> names;
+std::vector<PtxVariable> ptx_shared_variables(const std::string& ptx) {
+  std::vector<PtxVariable> variables;
   for (auto& line : split_lines(ptx)) {
     auto words = words_of(without_comment(line.text));
     if (words.size() < 3) continue;
     bool seen = words[0] == ".visible" || words[0] == ".extern" || words[0] == ".weak" || words[0] == ".common";
     if (!seen || (words[1] != ".global" && words[1] != ".const")) continue;
     std::string_view name = words.back();
-    names.emplace_back(name.substr(0, name.find('[')));
+    variables.push_back({std::string(name.substr(0, name.find('['))), words[1] == ".const", words[0] != ".extern"});
   }
-  return names;
+  return variables;
 }
 
 std::string ptx_target(const std::string& ptx) {

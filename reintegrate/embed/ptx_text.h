@@ -14,8 +14,14 @@ std::vector<std::string> ptx_kernels(const std::string& ptx);
 /// none or several.
 std::string ptx_kernel(const std::string& ptx, const std::string& wanted);
 
-/// Names of variables that other modules or the host can see: they would be another module's own, and hold other values.
-std::vector<std::string> ptx_shared_variables(const std::string& ptx);
+/// A variable that other modules or the host can see: it would be another module's own, and hold other values.
+struct PtxVariable {
+  std::string name;
+  bool constant = false;  ///< In constant memory, which no kernel can write.
+  bool defined = false;   ///< Not only declared.
+  bool operator==(const PtxVariable&) const = default;
+};
+std::vector<PtxVariable> ptx_shared_variables(const std::string& ptx);
 
 /// "sm_90" of `.target`; empty if there is none.
 std::string ptx_target(const std::string& ptx);

@@ -90,7 +90,7 @@ class Redirection {
     if (function != "cudaLaunchKernel") return refused(place_ + " is a call of " + function + ", which the launcher of embedded code does not replace");
     size_t open = call.find('(');
     if (open == call.npos) return moved();
-    replace(0, open + 1, launcher_ + "::launch_packed(" + mep_.kernel_name + ", ");
+    replace(0, open + 1, launcher_ + "launch_packed(" + mep_.kernel_name + ", ");
     return std::move(edits_);
   }
 
@@ -107,11 +107,11 @@ class Redirection {
     bool alone = site_.kernels.size() <= 1;
     std::string head = launcher_;
     if (!is_template_instance(mep_)) {
-      head += alone && is_plain_name(callee) ? "::launch(" + std::string(callee) : "::launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+      head += alone && is_plain_name(callee) ? "launch(" + std::string(callee) : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (callee.back() == '>') {
-      head += "::launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+      head += "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (alone) {
-      head += "::launch(" + mep_.kernel_name;
+      head += "launch(" + mep_.kernel_name;
     } else {
       return refused(place_ + " leaves it to the compiler which instance of the template it launches: embedded code could not tell them apart");
     }

@@ -9,7 +9,7 @@
 
 namespace kernelift {
 
-/// Edits of one launch site; `source` is the file that holds it, `launcher` the generated namespace.
+/// Edits of one launch site; `source` is the file that holds it, `launcher` what stands before "launch(…)".
 Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher);
 
 /// Where a line with an #include of our own goes: before the file's first that is neither conditional (but for the guard

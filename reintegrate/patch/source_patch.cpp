@@ -11,9 +11,7 @@
 #include <tuple>
 
 #include "core/base/file.h"
-#include "core/model/kernel_key.h"
 #include "reintegrate/embed/launcher.h"
-#include "reintegrate/embed/ptx_text.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/text_diff.h"
@@ -410,9 +408,7 @@ class Planner {
   /// The kernel's text stays; its launches go through a generated header beside the first of them.
   Result<SourcePatch> embed() {
     if (mep_.language != "cuda") return refused("embedded code is PTX, for CUDA applications; this one is " + mep_.language);
-    for (auto& variable : ptx_shared_variables(q_.embedded->ptx))
-      return refused("the kernel uses the module variable '" + canonical_key(variable) +
-                     "': embedded code is another module, with another variable of that name");
+    KERNELIFT_ASSIGN(bound_, bound_variables(mep_, q_.embedded->ptx));
     KERNELIFT_TRY(check_overloads());
     KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate));
     if (fs::path header = existing_launcher(); mep_.launches.empty() && !header.empty()) return renew(header, guard);
@@ -422,7 +418,7 @@ class Planner {
     for (auto& site : mep_.launches) {
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, open(site.range.file));
-      auto edits = redirect_launch(mep_, site, file->text, launcher);
+      auto edits = redirect_launch(mep_, site, file->text, launcher_prefix(mep_.kernel_name, bound_));
       if (!edits.ok()) {
         if (first_refusal.empty()) first_refusal = edits.error().message;
         notes_.push_back("Left as it is: " + edits.error().message + ".");
@@ -443,7 +439,7 @@ class Planner {
       return refused(header.string() + " is there already, and launches of '" + mep_.kernel_name + "' do not go through it: remove it first");
     point_to(header.filename().string());
     note_embedding(header, guard);
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, launched_in));
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in));
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
     patch.changes.push_back({header, header.lexically_relative(fs::weakly_canonical(q_.root, code)).string(), "", text, /*created=*/true});
     patch.embeds = true;
@@ -456,7 +452,10 @@ class Planner {
     KERNELIFT_ASSIGN(file, open(header.string()));
     if (!file->text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'"))
       return refused(header.string() + " is not a file that `kernelift apply` wrote for '" + mep_.kernel_name + "'");
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, {mep_.unit}));
+    bool bound = file->text.find("class Site {") != std::string::npos;
+    if (bound != !bound_.empty() || (bound && file->text.find(launcher_prefix("", bound_).substr(launcher_name("").size() + 2) + "launch(...)") == std::string::npos))
+      return refused("it reads other constants than the embedded code that its launches are written for: remove " + header.string() + " first");
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}));
     add(*file, 0, file->text.size(), text);
     note_embedding(header, guard);
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
@@ -468,6 +467,7 @@ class Planner {
     notes_.insert(notes_.begin(), "The patch embeds PTX (" + header.filename().string() + "): " + q_.embedded->why);
     for (auto& note : q_.embedded->notes) notes_.push_back(note);
     for (auto& what : guard.unguarded) notes_.push_back("Not guarded: " + what + ".");
+    for (auto& variable : bound_) notes_.push_back("Each launch first copies '" + variable.spelling + "' (" + std::to_string(variable.size) + " bytes) to the embedded code's own.");
   }
 
   /// Where embedded code runs in the kernel's place, an edit of the kernel would change nothing.
@@ -558,6 +558,7 @@ class Planner {
   const PatchQuestion& q_;
   const Mep& mep_;
   std::vector<TextLine> old_lines_, new_lines_;
+  std::vector<BoundVariable> bound_;
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
   std::vector<std::string> notes_;

@@ -146,7 +146,7 @@ TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
 
 TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
   candidate(4, 5, "0.01");
-  module_scope = ".visible .const .align 4 .b8 taps[64];\n";
+  module_scope = ".visible .global .align 4 .b8 taps[64];\n";
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_FALSE(report.embeds);

@@ -132,16 +132,16 @@ class EmbedOnGpu : public ::testing::Test {
     mep.instances = {instance};
     Candidate candidate;
     candidate.source = "changed";
-    std::string ptx = kTuned;
+    std::string ptx = tuned;
     ptx.replace(ptx.find("@ARCH@"), 6, arch);
     auto guard = shape_guard(mep, "original", candidate);
     ASSERT_TRUE(guard.ok());
-    auto text = launcher_text(mep, candidate, {ptx, "_Z5scalePfif", "clang", "cuda", "a test", "", {}}, *guard, {"k.cu"});
+    auto text = launcher_text(mep, candidate, {ptx, "_Z5scalePfif", "clang", "cuda", "a test", "", {}}, *guard, bound, {"k.cu"});
     ASSERT_TRUE(text.ok()) << text.error().message;
     ASSERT_NE(text->find(from), text->npos);
     text->replace(text->find(from), from.size(), to);
     ASSERT_TRUE(write_atomically(folder->path() / "kernelift_scale.cuh", *text).ok());
-    ASSERT_TRUE(write_atomically(folder->path() / "k.cu", kProgram).ok());
+    ASSERT_TRUE(write_atomically(folder->path() / "k.cu", program).ok());
     ProcessOptions options;
     options.folder = folder->path();
     auto built = run_process({nvcc.string(), "-std=c++17", "-arch=sm_" + arch, "k.cu", "-o", "k"}, options);
@@ -156,7 +156,8 @@ class EmbedOnGpu : public ::testing::Test {
   }
   std::optional<TemporaryFolder> folder;
   fs::path nvcc;
-  std::string arch;
+  std::string arch, program = kProgram, tuned = kTuned;
+  std::vector<BoundVariable> bound;
 };
 
 constexpr const char* kExpected =
@@ -184,6 +185,38 @@ TEST_F(EmbedOnGpu, RunsTheTunedCodeWhereItWasVerifiedAndTheOriginalElsewhere) {
 TEST_F(EmbedOnGpu, DoesTheSameThroughTheDriverOfOlderToolkits) {
   build("CUDART_VERSION >= 12080", "0");
   EXPECT_EQ(run(), kExpected);
+}
+
+/// A kernel that reads constants: the tuned code has its own, which must be what the application's are at each launch.
+TEST_F(EmbedOnGpu, SeesTheConstantsThatTheApplicationHasSet) {
+  program = R"cu(
+#include "kernelift_scale.cuh"
+#include <cstdio>
+static __constant__ float taps[4];
+static __global__ void scale(float* data, int n, float factor) { if (threadIdx.x < n) data[threadIdx.x] = taps[1] * factor; }
+int main() {
+  float* data; float value; cudaStream_t stream; cudaGraph_t graph; cudaGraphExec_t exec;
+  cudaMalloc(&data, 4096);
+  cudaStreamCreate(&stream);
+  auto set = [](float to) { float all[4] = {0, to, 0, 0}; cudaMemcpyToSymbol(taps, all, sizeof all); };
+  auto launch = [&](cudaStream_t on) { kernelift_scale::bind(taps).launch(scale, 1, 64, 0, on)(data, 64, 0.5f); };
+  auto say = [&] { cudaDeviceSynchronize(); cudaMemcpy(&value, data, 4, cudaMemcpyDeviceToHost); printf("%g %s\n", value, cudaGetErrorName(cudaGetLastError())); };
+  set(3), launch(0), say();
+  set(5), launch(stream), say();
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), launch(stream), cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  set(7), cudaGraphLaunch(exec, stream), say();
+  kernelift_scale::bind(taps).launch(scale, 1, 32)(data, 64, 0.5f), say();
+  cudaDeviceReset(), cudaMalloc(&data, 4096);
+  set(9), launch(0), say();
+}
+)cu";
+  bound = {{"taps", "taps", 16}};
+  // The tuned code leaves the factor out.
+  tuned.replace(tuned.find(".visible"), 0, ".visible .const .align 4 .b8 taps[16];\n");
+  tuned.replace(tuned.find("mov.f32 %f1, 0f447A0000"), 23, "ld.const.f32 %f1, [taps+4]");
+  build();
+  EXPECT_EQ(run(), "3 cudaSuccess\n5 cudaSuccess\n7 cudaSuccess\n3.5 cudaSuccess\n9 cudaSuccess\n");
 }
 
 TEST_F(EmbedOnGpu, RunsTheOriginalWhereItsPtxCannotBeLoaded) {

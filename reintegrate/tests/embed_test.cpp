@@ -45,7 +45,7 @@ TEST(PtxText, NamesKernelsAndVariablesThatOthersCanSee) {
   EXPECT_EQ(ptx_kernel(kPtx, "other"), "");
   EXPECT_TRUE(ptx_shared_variables(kPtx).empty());  // A table of constants is nobody else's.
   std::string with = std::string(kPtx) + ".visible .const .align 4 .b8 taps[64];\n.extern .global .align 8 .u64 counter;\n";
-  EXPECT_EQ(ptx_shared_variables(with), (std::vector<std::string>{"taps", "counter"}));
+  EXPECT_EQ(ptx_shared_variables(with), (std::vector<PtxVariable>{{"taps", true, true}, {"counter", false, false}}));
 }
 
 /// A kernel `void scale(float* data, int n, float factor)` that was recorded with the given values.
@@ -107,13 +107,31 @@ TEST_F(Embed, RefusesLaunchesThatItCannotMake) {
   EXPECT_NE(conditions().find("no recorded launch"), std::string::npos);
 }
 
+TEST_F(Embed, BindsConstantsAndRefusesOtherVariablesByName) {
+  instance(0x7f0000000040, 4096, 0.5f, 64);
+  std::string ptx = std::string(kPtx) + ".visible .const .align 4 .b8 taps[64];\n";
+  auto unknown = bound_variables(mep, ptx);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("the constant 'taps', and how the source names it"), std::string::npos);
+  MepVariable variable;
+  variable.name = "taps", variable.key = "taps", variable.spelling = "taps", variable.size = 64, variable.constant = true;
+  mep.instances[0].variables = {variable};
+  auto bound = bound_variables(mep, ptx);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  ASSERT_EQ(bound->size(), 1u);
+  EXPECT_EQ(bound->at(0).size, 64u);
+  auto global = bound_variables(mep, ptx + ".visible .global .align 4 .u32 counter;\n");
+  ASSERT_FALSE(global.ok());
+  EXPECT_NE(global.error().message.find("module variable 'counter'"), std::string::npos);
+}
+
 class Redirect : public Embed {
  protected:
   std::string redirected(const std::string& source, const std::string& call, std::vector<std::string> kernels = {"1"}) {
     LaunchSite site;
     site.kernels = kernels, site.argument_text = {"a", "n", "f"}, site.through_macro = through_macro;
     site.range = {"k.cu", source.find(call), source.find(call) + call.size(), 1, 1};
-    auto edits = redirect_launch(mep, site, source, "L");
+    auto edits = redirect_launch(mep, site, source, "L::");
     if (!edits.ok()) return edits.error().message;
     std::string text = source;
     for (auto edit = edits->rbegin(); edit != edits->rend(); ++edit) text.replace(edit->begin, edit->end - edit->begin, edit->text);
@@ -174,7 +192,7 @@ class Generated : public Embed {
   void write_header() {
     auto guard = shape_guard(mep, "original", candidate);
     ASSERT_TRUE(guard.ok());
-    auto text = launcher_text(mep, candidate, code, *guard, {"k.cu"});
+    auto text = launcher_text(mep, candidate, code, *guard, bound, {"k.cu"});
     ASSERT_TRUE(text.ok()) << text.error().message;
     header = *text;
     ASSERT_TRUE(write_atomically(folder->path() / "kernelift_scale.cuh", header).ok());
@@ -190,6 +208,7 @@ class Generated : public Embed {
   }
   fs::path nvcc;
   std::optional<TemporaryFolder> folder;
+  std::vector<BoundVariable> bound;
   std::string header;
 };
 
@@ -227,6 +246,17 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
     std::string older = replaced(replaced(header, "kernelift_scale", name), condition, "0");
     ASSERT_TRUE(write_atomically(folder->path() / (std::string(name) + ".cuh"), older).ok());
   }
+  // And of a kernel that reads constants.
+  bound = {{"taps", "taps", 16}, {"_ZN3app4biasE", "app::bias", 4}};
+  EXPECT_EQ(launcher_prefix("scale", bound), "kernelift_scale::bind(taps, app::bias).");
+  write_header();
+  EXPECT_EQ(header.find('@'), std::string::npos);
+  ASSERT_TRUE(write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound")).ok());
+  bound.clear();
+  write_header();
+  source += "#include \"kernelift_bound.cuh\"\nstatic __constant__ float taps[4];\nnamespace app { __constant__ int bias; }\n"
+            "void last(float* a) { kernelift_bound::bind(taps, app::bias).launch(app::scale, 64, 64)(a, 4096, .5f);\n"
+            "  kernelift_bound::bind(taps, app::bias).launch_one(app::scale, app::other, 64, 64)(a, 4096, .5f); }\n";
   EXPECT_EQ(compile(source, {"-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-std=c++17",
                              "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}), "");
 }
@@ -268,7 +298,7 @@ TEST_F(Generated, RefusesAnArchitectureThatItCouldNotTellApart) {
   code.ptx = "\n.version 8.0\n.target sm_90a\n";
   auto guard = shape_guard(mep, "original", candidate);
   ASSERT_TRUE(guard.ok());
-  auto text = launcher_text(mep, candidate, code, *guard, {"k.cu"});
+  auto text = launcher_text(mep, candidate, code, *guard, {}, {"k.cu"});
   ASSERT_FALSE(text.ok());
   EXPECT_NE(text.error().message.find("sm_90a"), std::string::npos);
 }
