@@ -1,9 +1,9 @@
-// Case 21: an allocation of 3 GiB of which the kernel changes one part in a thousand. The host memory of the recorded process
+// Case 21: an allocation of 2.25 GiB of which the kernel changes one part in a thousand. The host memory of the recorded process
 // must stay bounded (a recorder with a shadow of every allocation doubles it), and two instances share what did not change.
 //! record: --mib 4096 --instances 2
 //! instances: sparse >= 2
 //! host-mib: 1200
-//! stored-mib: 3600
+//! stored-mib: 2700
 //! replay: sparse
 //! standalone: no
 #include "case.h"
@@ -19,7 +19,7 @@ __global__ void sparse(unsigned* values, size_t n) {
 }
 
 int main() {
-  constexpr size_t kCount = size_t(3) << 28;
+  constexpr size_t kCount = size_t(9) << 26;
   unsigned* values;
   CUDA(cudaMalloc(&values, kCount * sizeof(unsigned)));
   fill<<<1024, 256>>>(values, kCount);
