@@ -312,5 +312,19 @@ TEST_F(TunerTest, TellsProgressAtEveryAnswer) {
   EXPECT_GE(improvements, 1u);
 }
 
+TEST(FlagProposer, BeginsWithWhatSuitsTheKernel) {
+  auto first = [](Bound bound) {
+    History history;
+    Candidate original;
+    original.source = "x", original.tier = "baseline";
+    history.add({1, original, fake_ok(1), {}, {}, 0});
+    return FlagProposer("random", 1, bound).propose(history, 1).at(0).candidate.recipe;
+  };
+  EXPECT_FALSE(first(Bound::Compute).fast_math.empty());
+  Recipe waiting = first(Bound::Latency);
+  EXPECT_TRUE(waiting.fast_math.empty());
+  EXPECT_TRUE(waiting.unroll_threshold >= 0 || waiting.inline_threshold >= 0 || !waiting.options.empty()) << waiting.text();
+}
+
 }  // namespace
 }  // namespace kernelift

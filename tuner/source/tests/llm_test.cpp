@@ -134,6 +134,13 @@ TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
   EXPECT_THAT(server.requests.at(0).body, HasSubstr("a bold attempt: wrong at verify"));
 }
 
+TEST_F(LlmTest, TellsTheModelWhatHoldsTheKernelBack) {
+  options_.profile = "It is bound by DRAM, at 71 % of that roof.\nregisters 40";
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+  next(*proposer(server));
+  EXPECT_THAT(server.requests.at(0).body, HasSubstr("It is bound by DRAM, at 71 % of that roof.\\nregisters 40"));
+}
+
 TEST_F(LlmTest, SendsWrongEditsBackWithTheNearestLines) {
   ModelServer server({{200, "<<<<<<< SEARCH\n#define U  1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
