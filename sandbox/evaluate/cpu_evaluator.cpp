@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
-#include "sandbox/evaluate/cuda/cuda_replay.h"
 
 namespace kernelift {
 
@@ -215,8 +214,12 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
                                                   const EvaluatorOptions& options) {
   if (options.device.starts_with("hip"))
     return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu and --device cuda can");
-  if (options.device == "cpu" || (options.device == "auto" && !cuda_answers())) return CpuEvaluator::create(mep, folder, options);
-  return CudaEvaluator::create(mep, folder, options);
+  if (options.device != "cpu") {
+    auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
+    if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));
+    if (options.device != "auto") return std::move(gpu).error();
+  }
+  return CpuEvaluator::create(mep, folder, options);
 }
 
 }  // namespace kernelift

@@ -57,7 +57,11 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
-  if (options.device != "cpu" && (options.device != "auto" || cuda_answers())) return replay_on_cuda(folder, mep, options);
+  if (options.device != "cpu") {
+    auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), false);
+    if (gpu.ok()) return replay_on_cuda(folder, mep, options, std::move(*gpu));
+    if (options.device != "auto") return std::move(gpu).error();
+  }
   CompilePoolOptions pool;
   pool.workers = 1, pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));

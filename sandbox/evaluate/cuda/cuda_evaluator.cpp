@@ -8,9 +8,8 @@
 #include "sandbox/device/cuda/cubin_symbols.h"
 
 namespace kernelift {
-namespace {
 
-GpuRunnerSettings runner_settings(const EvaluatorOptions& options) {
+GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
   GpuRunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.cold = options.cold;
@@ -18,8 +17,6 @@ GpuRunnerSettings runner_settings(const EvaluatorOptions& options) {
   settings.tolerance = options.tolerance;
   return settings;
 }
-
-}  // namespace
 
 Result<int> cuda_ordinal(const std::string& device) {
   if (device == "cuda" || device == "auto") return -1;
@@ -45,6 +42,16 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
   return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch});
 }
 
+Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
+                           bool twins, const GpuRunners& runners) {
+  OpenedGpu gpu;
+  KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
+  // The nursery is forked while this process is still small.
+  KERNELIFT_ASSIGN(gpu.runners, runners(mep, folder, settings));
+  KERNELIFT_ASSIGN(gpu.process, GpuProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
+  return gpu;
+}
+
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch) {
   for (auto& instance : mep.instances) {
     if (instance.code.empty() || "sm_" + std::to_string(instance.settings.binary_version) != arch) continue;
@@ -57,25 +64,22 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
 }
 
 Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options,
-                                                         const Runners& runners) {
+                                                         OpenedGpu gpu) {
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   std::unique_ptr<CudaEvaluator> evaluator(new CudaEvaluator(mep, folder, options));
-  KERNELIFT_TRY(evaluator->prepare(runners));
+  KERNELIFT_TRY(evaluator->prepare(std::move(gpu)));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
 
-Status CudaEvaluator::prepare(const Runners& runners) {
-  KERNELIFT_ASSIGN(int wanted, cuda_ordinal(options_.device));
-  // The runner's nursery first: it is forked while this process is still small.
-  KERNELIFT_ASSIGN(runners_, runners(mep_, folder_, runner_settings(options_)));
+Status CudaEvaluator::prepare(OpenedGpu gpu) {
+  runners_ = std::move(gpu.runners);
+  facts_ = gpu.process->facts();
   lanes_.push_back(std::make_unique<Lane>());
-  lanes_[0]->ordinal = std::max(wanted, 0);
-  KERNELIFT_ASSIGN(auto opened, GpuProcess::open(*runners_, wanted));
-  facts_ = opened->facts();
+  lanes_[0]->ordinal = gpu.ordinal();
   for (int twin : facts_.twins) {
-    if (wanted >= 0 || twin == 0) continue;
+    if (gpu.wanted >= 0 || twin == 0) continue;
     lanes_.push_back(std::make_unique<Lane>());
     lanes_.back()->ordinal = twin;
   }
@@ -89,7 +93,7 @@ Status CudaEvaluator::prepare(const Runners& runners) {
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
   original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application()};
   original_key_ = code_key({}, baseline_.reply.image);
-  KERNELIFT_TRY(start_lane(*lanes_[0], std::move(opened)));
+  KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
   EvaluationQueue::Hooks hooks;

@@ -4,6 +4,7 @@
 // Where the application's own compiler is here, whoever may be the best is built by it as well and raced against the
 // machine code that the application runs: the verdict's figures are then what a patch gives (as_built.h).
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -19,18 +20,30 @@ namespace kernelift {
 
 /// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: all alike. An Error for anything else.
 Result<int> cuda_ordinal(const std::string& device);
-/// Runners of this MEP; opened with ordinal -1 one sees all GPUs and uses the first. They have the stack and heap limits
-/// that the MEP was recorded with.
+/// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
+using GpuRunners = std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
+/// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
 Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings);
+
+/// A GPU that answered, with the process that asked it: whoever goes on to use it need not ask twice.
+struct OpenedGpu {
+  std::unique_ptr<Nursery> runners;
+  std::unique_ptr<GpuProcess> process;
+  int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
+  int ordinal() const { return std::max(wanted, 0); }
+};
+/// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as well,
+/// which starts them all.
+Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
+                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
+GpuRunnerSettings gpu_settings(const EvaluatorOptions& options);
 /// What the application itself ran, recorded with an instance: machine code that suits `arch`; else empty.
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch);
 
 class CudaEvaluator : public Evaluator {
  public:
-  using Runners = std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
-  /// `runners`: what makes the processes that measure; tests have their own.
   static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
-                                                   const EvaluatorOptions& options, const Runners& runners = cuda_runners);
+                                                   const EvaluatorOptions& options, OpenedGpu gpu);
 
   std::future<Verdict> submit(Candidate candidate) override;
   int parallelism() const override;
@@ -54,7 +67,7 @@ class CudaEvaluator : public Evaluator {
 
   CudaEvaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options)
       : mep_(mep), folder_(folder), options_(options) {}
-  Status prepare(const Runners& runners);
+  Status prepare(OpenedGpu gpu);
   Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
   bool knows_application(const Lane& lane) const { return !as_built_->application().empty() && lane.report.application_trouble.empty(); }
   unsigned rebuilders() const;

@@ -2,28 +2,19 @@
 // it. The first is what must reproduce the application's duration; the second is what candidates are raced against.
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 
-#include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include <algorithm>
 
 namespace kernelift {
 
-bool cuda_answers() {
-  static const bool answers = [] {
-    Mep none;
-    auto runners = cuda_runners(none, ".", {});
-    return runners.ok() && GpuProcess::open(**runners, 0).ok();
-  }();
-  return answers;
-}
-
-Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options) {
+GpuRunnerSettings gpu_settings(const ReplayOptions& options) {
   GpuRunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.tolerance = options.tolerance;
-  KERNELIFT_ASSIGN(int wanted, cuda_ordinal(options.device));
-  int ordinal = std::max(wanted, 0);
-  KERNELIFT_ASSIGN(auto runners, cuda_runners(mep, folder, settings));
-  KERNELIFT_ASSIGN(auto opened, GpuProcess::open(*runners, ordinal));  // The first to be measured takes it over.
-  DeviceFacts facts = opened->facts();
+  return settings;
+}
+
+Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options, OpenedGpu gpu) {
+  DeviceFacts facts = gpu.process->facts();
   ReplayReport report;
   report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
   report.device = facts.label;
@@ -39,10 +30,13 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     else report.notes.push_back("our compiler cannot build it: " + baseline.error().message);
   }  // Nothing else runs while the kernel is timed.
   bool with_counters = options.counters;  // Of the first code that is timed.
+  std::set<std::string> fatal;
   auto measure = [&](const TrialCode& code, bool cold) -> Result<BaselineReport> {
-    std::set<std::string> fatal;
     BaselineReport measured;
-    KERNELIFT_ASSIGN(auto process, GpuProcess::start(*runners, ordinal, {code, roundings, {}}, cold, fatal, measured, std::move(opened)));
+    // One process does it all, with the recorded memory in place, as long as it lives.
+    if (gpu.process && !gpu.process->alive()) gpu.process.reset();
+    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}}, cold, fatal, measured, std::move(gpu.process)));
+    auto& process = gpu.process;
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
     if (with_counters && measured.pass()) {
@@ -50,6 +44,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
       auto facts = process->kernel_facts();
       if (facts.ok()) report.facts = std::move(*facts);
       else report.notes.push_back("what its time goes into is not known: " + facts.error().message);
+      process.reset();  // A profiler's session disturbs what is timed after it.
     }
     return measured;
   };

@@ -69,8 +69,39 @@ Status GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory
   return done();
 }
 
+Result<bool> GpuRunner::widen_envelopes(const GpuCode& code, Place place) {
+  GpuInstance& memory = memory_->instances()[place.memory];
+  Steps steps(*support_);
+  memory_->restore(steps, place.memory, false);
+  code.set_up(steps, memory, place.instance, false);
+  code.launch(steps, place.instance);
+  std::vector<std::pair<GpuBuffer*, size_t>> asked;
+  // Also of what holds the same before and after: a later launch on equal inputs writes what is there already.
+  for (auto& region : memory.regions)
+    for (size_t row = 0; row < region.yardstick.tolerances.size(); ++row)
+      if (region.rows[row].type.is_float()) asked.push_back({&region, row});
+  steps.clear_findings(asked.size());
+  for (size_t at = 0; at < asked.size(); ++at)
+    steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
+  DeviceOutcome outcome = steps.run(settings_.launch_limit);
+  memory_->launched(place.memory, true);
+  if (!outcome.usable()) {
+    usable_ = false;
+    return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+  }
+  if (!outcome.ok()) return false;
+  KERNELIFT_ASSIGN(auto found, support_->read_findings(asked.size()));
+  for (size_t at = 0; at < asked.size(); ++at) {
+    auto [buffer, row] = asked[at];
+    double& envelope = buffer->yardstick.tolerances[row].envelope;
+    envelope = std::max(envelope, granted_envelope(buffer->rows[row].type, judging::from_bits(found[at].largest_absolute)));
+  }
+  return true;
+}
+
 Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
   FloatTolerance users;
+  otherwise_.clear();
   if (user_tolerance(users)) return done();
   // Built from the same source they end alike: where one ended a process, the others are not tried.
   constexpr const char* kExperiment = "rounding";
@@ -80,36 +111,13 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
     GpuCode code;
     TrialCode wanted;
     wanted.image = image;
-    // A way of rounding that does not load says nothing; the others still do.
+    // A way of rounding that does not load or run says nothing; the others still do.
     if (code.load(device_, *memory_, mep_, wanted)) continue;
-    for (size_t i = 0; i < mep_.instances.size(); ++i) {
-      GpuInstance& memory = memory_->instances()[i];
-      Steps steps(*support_);
-      memory_->restore(steps, i, false);
-      code.set_up(steps, memory, i, false);
-      code.launch(steps, i);
-      std::vector<std::pair<GpuBuffer*, size_t>> asked;
-      // Also of what holds the same before and after: a later launch on equal inputs writes what is there already.
-      for (auto& region : memory.regions)
-        for (size_t row = 0; row < region.yardstick.tolerances.size(); ++row)
-          if (region.rows[row].type.is_float()) asked.push_back({&region, row});
-      steps.clear_findings(asked.size());
-      for (size_t at = 0; at < asked.size(); ++at)
-        steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
-      DeviceOutcome outcome = steps.run(settings_.launch_limit);
-      memory_->launched(i, true);
-      if (!outcome.usable()) {
-        usable_ = false;
-        return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
-      }
-      if (!outcome.ok()) break;
-      KERNELIFT_ASSIGN(auto found, support_->read_findings(asked.size()));
-      for (size_t at = 0; at < asked.size(); ++at) {
-        auto [buffer, row] = asked[at];
-        double& envelope = buffer->yardstick.tolerances[row].envelope;
-        envelope = std::max(envelope, granted_envelope(buffer->rows[row].type, judging::from_bits(found[at].largest_absolute)));
-      }
+    bool ran = true;
+    for (size_t i = 0; ran && i < mep_.instances.size(); ++i) {
+      KERNELIFT_ASSIGN(ran, widen_envelopes(code, {i, i}));
     }
+    if (ran) otherwise_.push_back(std::move(code));
   }
   announce_("");
   return done();
@@ -322,6 +330,7 @@ bool GpuRunner::runs_at_all() {
       report = begin_report(other), report.pass = false;
       report.failure = other != i ? "not tried: the GPU was lost to instance " + mep_.instances[i].id
                                   : (judged.failure->outcome == Outcome::TimedOut ? "timed out: " : "crashed: ") + judged.failure->detail;
+      // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
       report_.instances.push_back(std::move(report));
     }
     return false;
@@ -408,6 +417,12 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
     }
   Judged second = run(baseline_, {memory_index, instance}, Before::Poisoned, false);
   if (second.failure || second.first) return drop();
+  // Rounding moves the results of other inputs by more or less than those of the recorded ones.
+  std::vector<const GpuCode*> others;
+  for (auto& code : otherwise_) others.push_back(&code);
+  if (FloatTolerance users; application_ && !user_tolerance(users)) others.push_back(&*application_);
+  for (auto* code : others)
+    if (!widen_envelopes(*code, {memory_index, instance}).ok()) return drop();
   perturbed_.push_back({memory_index, instance});
   return true;
 }

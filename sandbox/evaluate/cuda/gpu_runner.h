@@ -101,6 +101,8 @@ class GpuRunner {
   Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
   Status set_tolerances(size_t instance, const std::vector<DeviceMemory>& once);
   Status add_envelopes(const std::vector<std::string>& roundings);
+  /// By how far `code`, as right as the original, is from the answers. False: it does not run.
+  Result<bool> widen_envelopes(const GpuCode& code, Place place);
   Status learn_writes(size_t instance, const std::vector<DeviceMemory>& results);
   Result<bool> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
   double fastest_write(size_t instance);
@@ -118,6 +120,7 @@ class GpuRunner {
 
   GpuCode baseline_;
   std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.
+  std::vector<GpuCode> otherwise_;  ///< The original, rounded otherwise.
   BaselineReport report_;
   std::vector<Place> perturbed_;
   std::vector<DeviceMemory> perturbed_memory_;

@@ -78,7 +78,9 @@ class AsBuiltTest : public ::testing::Test {
     fixture_.set_source(source(200, 100));
     EvaluatorOptions how;
     how.device = "cuda", how.compile_workers = 2, how.few_candidates = true;
-    auto made = CudaEvaluator::create(fixture_.mep, fixture_.path(), how, fake_runners);
+    auto gpu = open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners);
+    ASSERT_TRUE(gpu.ok()) << gpu.error().message;
+    auto made = CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(*gpu));
     ASSERT_TRUE(made.ok()) << made.error().message;
     evaluator_ = std::move(*made);
   }

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
@@ -25,8 +24,13 @@ TEST(CudaDeviceNames, AreParsedOrRefusedByName) {
   }
 }
 
+bool gpu_answers() {
+  static const bool answers = open_gpu("cuda", {}, ".", {}, false).ok();
+  return answers;
+}
+
 TEST(CudaEvaluatorWithoutGpu, SaysWhatIsMissingAndAutoTakesTheCpu) {
-  if (cuda_answers()) GTEST_SKIP() << "this machine has a GPU";
+  if (gpu_answers()) GTEST_SKIP() << "this machine has a GPU";
   MepFixture fixture = scale_mep();
   EvaluatorOptions options;
   options.device = "cuda", options.few_candidates = true;
@@ -45,7 +49,7 @@ TEST(CudaEvaluatorWithoutGpu, SaysWhatIsMissingAndAutoTakesTheCpu) {
 class CudaEvaluatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!cuda_answers()) GTEST_SKIP() << "no NVIDIA GPU answers here";
+    if (!gpu_answers()) GTEST_SKIP() << "no NVIDIA GPU answers here";
   }
   std::unique_ptr<Evaluator> start(const MepFixture& fixture) {
     EvaluatorOptions options;

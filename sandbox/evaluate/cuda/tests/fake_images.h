@@ -44,6 +44,12 @@ inline std::map<std::string, FakeImage> images() {
     if (call.out[0] != -100.0f * call.factor + 2.0f) call.run();
     return FakeRun{50e-6};
   });
+  add("rounds other inputs otherwise", [](const Scale& call) {
+    call.run();
+    bool recorded = call.in[0] == -100.0f && call.in[1] == -99.5f;
+    for (int i = 0; i < call.n && !recorded; ++i) call.out[i] *= 1.0f + 1e-5f;
+    return FakeRun{50e-6};
+  });
   add("does nothing to the smaller", [](const Scale& call) {
     if (call.n >= 3000) call.run();
     return FakeRun{50e-6};

@@ -116,6 +116,18 @@ TEST(GpuRunner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
   EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 2, 1e-6);
 }
 
+TEST(GpuRunner, AllowsOnPerturbedInputsWhatRoundingDoesThere) {
+  Rig strict(scale());
+  Verdict refused = strict.judge("rounds other inputs otherwise", true);
+  EXPECT_EQ(refused.outcome, Outcome::Wrong) << refused.text();
+  EXPECT_THAT(refused.detail, HasSubstr("on perturbed inputs"));
+  Rig other(scale(), {}, "rounds other inputs otherwise");
+  ASSERT_EQ(other.trouble + other.report.application_trouble, "");
+  Verdict allowed = other.judge("rounds other inputs otherwise", true);
+  EXPECT_TRUE(allowed.ok()) << allowed.text();
+  EXPECT_EQ(other.judge("knows by heart").outcome, Outcome::Cheated);
+}
+
 TEST(GpuRunner, SaysWhyTheApplicationsCodeIsNotRacedAgainst) {
   for (auto [image, why] : {std::pair{"wrong", "does not reproduce the capture in out"}, {"too big", "cannot be run here"}}) {
     Rig rig(scale(), {}, image);
