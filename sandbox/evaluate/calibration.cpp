@@ -240,6 +240,9 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
     memory_->restore(instance, false);
     if (auto failure = trial.run(Side::Baseline, instance)) {
       report.pass = false, report.failure = failure->detail;
+      // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
+      if (std::string left_out = unreached_text(mep_.instances[instance].unreached); failure->outcome == Outcome::Crashed && !left_out.empty())
+        report.failure += "; " + left_out;
       return done();
     }
     if (auto outside = memory_->broken_canary(instance)) {

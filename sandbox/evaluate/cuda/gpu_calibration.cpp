@@ -331,6 +331,8 @@ bool GpuRunner::runs_at_all() {
       report.failure = other != i ? "not tried: the GPU was lost to instance " + mep_.instances[i].id
                                   : (judged.failure->outcome == Outcome::TimedOut ? "timed out: " : "crashed: ") + judged.failure->detail;
       // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
+      if (std::string left_out = unreached_text(mep_.instances[i].unreached); other == i && judged.failure->outcome == Outcome::Crashed && !left_out.empty())
+        report.failure += "; " + left_out;
       report_.instances.push_back(std::move(report));
     }
     return false;

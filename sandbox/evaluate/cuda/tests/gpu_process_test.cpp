@@ -118,6 +118,16 @@ TEST(GpuProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
   }
 }
 
+TEST(GpuProcess, NamesMemoryThatWasAliveAndNotRecordedWhenTheOriginalFaults) {
+  MepFixture fixture(fake::scale());
+  fixture.mep.instances[0].unreached = {{0x7f3200000000, 64 << 20}};
+  auto nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  std::set<std::string> fatal;
+  BaselineReport report;
+  ASSERT_TRUE(GpuProcess::start(*nursery, 0, {code_of("faults"), {}, ""}, false, fatal, report).ok());
+  EXPECT_THAT(report.instances.at(0).failure, HasSubstr("0x7f3200000000+64 MiB; to take them too: kernelift record --all-memory"));
+}
+
 TEST(GpuProcess, LearnsAnotherOriginalWithItsMemoryInPlace) {
   Rig rig;
   ASSERT_EQ(rig.trouble, "");
