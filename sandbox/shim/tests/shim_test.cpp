@@ -69,6 +69,22 @@ int main() {
 }
 )";
 
+TEST_F(Shims, HaveWhatTravelsWithTheRuntimeBesideTheirCopyOfIt) {
+  fs::path runtime = folder() / "data" / "runtime";
+  fs::create_directories(runtime);
+  fs::copy(config_.root / "lib64" / "libcudart-kernelift.so", runtime / "libcudart.so.13");
+  write("data/runtime/libtbb.so.12", "as the archive has it");
+  write("data/runtime/libkernelift_record.so", "nothing that programs are linked with");
+  setenv("KERNELIFT_DATA", (folder() / "data").c_str(), 1);
+  Status again = create_toolkit(config_, executable_folder() / "kernelift-shim");
+  unsetenv("KERNELIFT_DATA");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  auto carried = read_text(config_.root / "lib64" / "libtbb.so.12");
+  ASSERT_TRUE(carried.ok()) << carried.error().message;
+  EXPECT_EQ(*carried, "as the archive has it");
+  EXPECT_FALSE(fs::exists(config_.root / "lib64" / "libkernelift_record.so"));
+}
+
 TEST_F(Shims, MakeAProgramThatRuns) {
   write("a.cu", kProgram);
   expect_ok(R"(nvcc -O2 -arch=sm_80 '-DMESSAGE="all right"' a.cu -o a)");
