@@ -74,21 +74,11 @@ std::string element_constant(const std::string& element) {
   return element == "pointer" ? "kl_replay::kPointer" : element_constant(ElementType::parse(element));
 }
 
-/// kernelift_replay.h's checksum: FNV-1a over eight bytes at a time.
-uint64_t checksum(std::span<const std::byte> bytes) {
-  uint64_t sum = 14695981039346656037ull;
-  for (size_t at = 0; at < bytes.size(); at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
-    sum = (sum ^ word) * 1099511628211ull;
-  }
-  return sum ^ bytes.size();
-}
-
 /// The tables of main.cu. Checksums are taken file by file, so that no more than one image is in memory.
 class Tables {
  public:
-  Tables(const Mep& mep, fs::path folder) : mep_(mep), folder_(std::move(folder)) {}
+  Tables(const Mep& mep, fs::path folder, std::map<std::string, uint64_t> sums)
+      : mep_(mep), folder_(std::move(folder)), sums_(std::move(sums)) {}
 
   Result<std::string> write() {
     std::string list;
@@ -103,7 +93,7 @@ class Tables {
     auto [known, fresh] = sums_.try_emplace(file, 0);
     if (fresh) {
       KERNELIFT_ASSIGN(auto bytes, Mep::load(folder_, file));
-      known->second = checksum(bytes);
+      known->second = replay_checksum(bytes);
     }
     char sum[32];
     std::snprintf(sum, sizeof sum, "0x%016llxull", static_cast<unsigned long long>(known->second));
@@ -431,6 +421,16 @@ std::vector<ArgumentSlot> argument_slots(const MepInstance& instance) {
   return slots;
 }
 
+uint64_t replay_checksum(std::span<const std::byte> bytes) {
+  uint64_t sum = 14695981039346656037ull;
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
+    sum = (sum ^ word) * 1099511628211ull;
+  }
+  return sum ^ bytes.size();
+}
+
 Status write_mep_program(const MepProgram& program, const fs::path& templates, const fs::path& folder) {
   const Mep& mep = program.mep;
   if (mep.instances.empty()) return usage_error("a MEP of " + mep.kernel_key + " needs at least one launch");
@@ -456,7 +456,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       addresses += "    case " + std::to_string(i) + ":\n      if (!kl_replay::call_ok(" + words.prefix +
                    "GetSymbolAddress(&kl_found, " + variable.spelling + "))) return false;\n      break;\n";
     }
-  KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder).write());
+  KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder, program.sums).write());
   std::string flags = build_flags(mep, words), options;
   if (!flags.empty()) options = "target_compile_options(replay PRIVATE \"SHELL:" + flags.substr(1) + "\")\n";
   if (flags.find("rdc=true") != flags.npos || flags.find("relocatable-device-code=true") != flags.npos)

@@ -349,6 +349,20 @@ bool ChunkReader::has(const Hash& hash) const { return state_->places.contains(h
 const std::vector<std::string>& ChunkReader::damage() const { return state_->damage; }
 
 Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const {
+  size_t start = out.size();
+  // A size that is not the chunk's own is damage, and must not become memory.
+  if (auto found = state_->places.find(hash); found != state_->places.end()) {
+    if (found->second.raw != size)
+      return environment_error(state_->file.string() + ": chunk at offset " + std::to_string(found->second.offset) + " is " +
+                               std::to_string(found->second.raw) + " bytes long, not " + std::to_string(size));
+    out.resize(start + size);
+  }
+  Status got = read(hash, std::span(out).subspan(start));
+  if (!got.ok()) out.resize(start);
+  return got;
+}
+
+Status ChunkReader::read(const Hash& hash, std::span<std::byte> out) const {
   const State& s = *state_;
   auto found = s.places.find(hash);
   if (found == s.places.end())
@@ -356,17 +370,13 @@ Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>
                              (s.damage.empty() ? "" : "; " + s.damage.front()));
   auto& place = found->second;
   std::string where = s.file.string() + ": chunk at offset " + std::to_string(place.offset);
-  if (place.raw != size)
-    return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " + std::to_string(size));
-  size_t start = out.size();
-  out.resize(start + place.raw);
+  if (place.raw != out.size())
+    return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " + std::to_string(out.size()));
   auto find = [&](const Hash& base) -> const Place* {
     auto other = s.places.find(base);
     return other == s.places.end() ? nullptr : &other->second;
   };
-  bool good = load(s.fd, place, out.data() + start, find);
-  if (good && hash_bytes(std::span(out).subspan(start)) == hash) return done();
-  out.resize(start);
+  if (load(s.fd, place, out.data(), find) && hash_bytes(out) == hash) return done();
   return environment_error(where + " is damaged: its content does not match its checksum; record again");
 }
 

@@ -58,6 +58,8 @@ class ChunkReader {
   bool has(const Hash& hash) const;
   /// Appends the chunk, `size` bytes long, to `out`; every byte is checked against the hash.
   Status read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const;
+  /// The same, into memory of the chunk's size; what is there after an Error means nothing.
+  Status read(const Hash& hash, std::span<std::byte> out) const;
   /// "blobs.klb: no record at offset 4096 (up to 8192)": places that could not be understood, empty for a sound file.
   const std::vector<std::string>& damage() const;
 

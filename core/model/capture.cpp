@@ -17,6 +17,7 @@
 
 #include "core/base/chunk_store.h"
 #include "core/base/file.h"
+#include "core/base/parallel.h"
 
 namespace fs = std::filesystem;
 
@@ -533,6 +534,16 @@ Result<std::vector<std::byte>> Capture::load(const Image& image) const {
     KERNELIFT_TRY(state_->chunks->read(image.chunks[i], size, bytes));
   }
   return bytes;
+}
+
+Status Capture::load(const Image& image, std::span<std::byte> into) const {
+  if (into.size() != image.size || image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+    return environment_error("an image of " + std::to_string(image.size) + " bytes in " + std::to_string(image.chunks.size()) +
+                             " chunks is damaged; record again");
+  return in_parallel(image.chunks.size(), [&](size_t i) {
+    uint64_t begin = i * kChunkBytes;
+    return state_->chunks->read(image.chunks[i], into.subspan(begin, std::min<uint64_t>(kChunkBytes, image.size - begin)));
+  });
 }
 
 }  // namespace kernelift

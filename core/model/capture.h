@@ -185,6 +185,8 @@ class Capture {
   const std::vector<std::string>& damage() const;  ///< Empty for a sound capture.
   /// Reads an image back; every chunk's checksum is verified.
   Result<std::vector<std::byte>> load(const Image& image) const;
+  /// The same into memory of the image's size, on all cores.
+  Status load(const Image& image, std::span<std::byte> into) const;
 
  private:
   struct State;

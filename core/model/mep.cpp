@@ -3,10 +3,19 @@
 // and names of files that come out of mep.json are checked: a MEP may have been mailed by a stranger.
 #include "core/model/mep.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/parallel.h"
 #include "core/model/scan_json.h"
 
 namespace fs = std::filesystem;
@@ -32,6 +41,48 @@ std::string data_name(const Json& from) {
 /// Empty means that nothing is known: an expected image may be absent where inputs were synthesised.
 std::string optional_data_name(const Json& from) {
   return from.get<std::string>().empty() ? std::string() : data_name(from);
+}
+
+Error write_error(const fs::path& path) {
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(errno));
+}
+
+/// Gigabytes of images, on all cores, pages of zeros as holes. Not forced to the disk file by file: what a crash leaves
+/// damaged does not match its name, and is extracted again.
+Status write_data(const fs::path& path, std::span<const std::byte> bytes) {
+  constexpr size_t kPiece = 4 << 20, kPage = 4096;
+  std::error_code code;
+  fs::create_directories(path.parent_path(), code);
+  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".XXXXXX")).string();
+  int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return write_error(path);
+  auto zero = [&](size_t begin, size_t size) {
+    return bytes[begin] == std::byte{0} && std::memcmp(&bytes[begin], &bytes[begin] + 1, size - 1) == 0;
+  };
+  Status written = fchmod(fd, 0644) == 0 && ftruncate(fd, static_cast<off_t>(bytes.size())) == 0 ? done() : Status(write_error(path));
+  if (written.ok())
+    written = in_parallel((bytes.size() + kPiece - 1) / kPiece, [&](size_t piece) -> Status {
+      size_t at = piece * kPiece, end = std::min(at + kPiece, bytes.size());
+      while (at < end) {
+        if (size_t size = std::min(kPage, end - at); zero(at, size)) {
+          at += size;
+          continue;
+        }
+        size_t stop = at;
+        while (stop < end && !zero(stop, std::min(kPage, end - stop))) stop = std::min(stop + kPage, end);
+        while (at < stop) {
+          ssize_t put = pwrite(fd, &bytes[at], stop - at, static_cast<off_t>(at));
+          if (put < 0 && errno == EINTR) continue;
+          if (put <= 0) return write_error(path);
+          at += static_cast<size_t>(put);
+        }
+      }
+      return done();
+    });
+  if (close(fd) != 0 && written.ok()) written = write_error(path);
+  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = write_error(path);
+  if (!written.ok()) unlink(temporary.c_str());
+  return written;
 }
 
 MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
@@ -283,7 +334,7 @@ Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte
   std::string file = hash_bytes(bytes).hex() + std::string(kDataSuffix);
   std::error_code code;
   if (fs::exists(folder / "data" / file, code)) return file;
-  KERNELIFT_TRY(write_atomically(folder / "data" / file, bytes));
+  KERNELIFT_TRY(write_data(folder / "data" / file, bytes));
   return file;
 }
 

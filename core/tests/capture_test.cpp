@@ -98,7 +98,7 @@ TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
   info.complete = true;
   info.profile.push_back({"k", "_Z1k", 10, 100, 5, 9, 40, {{{{1, 1, 1}, {64, 1, 1}, 0, false}, 10, 100}}});
   info.omissions.push_back({"a texture", "not supported"});
-  info.shares["a-0"] = {0.75, 33, true};
+  info.shares["a-0"] = {0.75, 33, true, {40, 31, 36, 50}};
   ASSERT_TRUE(writer->finish(info).ok());
 
   auto capture = Capture::open(folder_);
@@ -115,6 +115,10 @@ TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(read.parameters[1].offset, 8u);
   EXPECT_EQ(read.weight, 0.75);
   EXPECT_EQ(read.microseconds, 33);
+  EXPECT_EQ(read.like.count, 40u);
+  EXPECT_EQ(read.like.low, 31);
+  EXPECT_EQ(read.like.high, 36);
+  EXPECT_EQ(read.like.own, 50);
   EXPECT_TRUE(read.held_out);
   EXPECT_EQ(read.regions[0].address, 0x7f1234567000u);
   EXPECT_EQ(read.regions[0].kind, MemoryKind::Managed);
@@ -379,6 +383,11 @@ TEST_F(CaptureTest, NeverReturnsWrongBytesForADamagedCapture) {
         auto loaded = capture->load(read.regions[0].before);
         if (loaded.ok()) EXPECT_EQ(*loaded, bytes);
         else EXPECT_THAT(loaded.error().message, HasSubstr("blobs.klb"));
+        // The same on all cores, into memory of the size that it should have.
+        std::vector<std::byte> into(bytes.size());
+        Status filled = capture->load(read.regions[0].before, into);
+        EXPECT_EQ(filled.ok(), loaded.ok() && loaded->size() == bytes.size());
+        if (filled.ok()) EXPECT_EQ(into, bytes);
       }
     }
     overwrite(folder_ / name, original);

@@ -1,6 +1,7 @@
 // mep.json and its data files: everything written is read back, and nothing damaged or hostile passes as a MEP.
 #include "core/model/mep.h"
 
+#include <sys/stat.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -65,6 +66,24 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   EXPECT_TRUE(read->instances[0].symbols.empty());
   EXPECT_FALSE(read->instances[0].arguments_typed);
   EXPECT_TRUE(read->compile_command.empty());
+}
+
+TEST_F(MepTest, KeepsLargeDataWithHolesForZeros) {
+  constexpr size_t kBytes = (9 << 20) + 37;
+  std::vector<std::byte> bytes(kBytes);
+  for (size_t i = 5 << 20; i < (5 << 20) + 5000; ++i) bytes[i] = std::byte(i % 251 + 1);
+  bytes.back() = std::byte{7};
+  auto file = Mep::store(scratch_.path(), bytes);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  auto back = Mep::load(scratch_.path(), *file);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, bytes);
+  struct stat facts {};
+  ASSERT_EQ(stat((scratch_.path() / "data" / *file).c_str(), &facts), 0);
+  EXPECT_LT(facts.st_blocks * 512, 1 << 20) << "zeros take no room";
+  auto empty = Mep::store(scratch_.path(), {});
+  ASSERT_TRUE(empty.ok());
+  EXPECT_TRUE(Mep::load(scratch_.path(), *empty)->empty());
 }
 
 TEST_F(MepTest, RefusesAnAddressSlotOutsideWhatShouldHoldIt) {

@@ -7,10 +7,13 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <map>
 #include <set>
 
 #include "core/model/kernel_key.h"
 #include "extractor/extract/capture_join.h"
+#include "mep-templates/mep_writer.h"
 #include "sandbox/judge/element.h"
 
 namespace kernelift {
@@ -182,10 +185,11 @@ class Taker {
                       " in the application; here it is the device's own, so timings may differ.");
       PointerLayout pointers = pointers_of(types[i], facts_);
       taken.pointer_stride = pointers.size, taken.pointer_offsets = pointers.offsets;
-      KERNELIFT_ASSIGN(auto bytes, store(region.before, region.after, taken.before, taken.after));
       Holder holder{int(instance.regions.size()), -1, "memory at " + hex(region.address) + " (" + region.reached_from + ")",
                     taken.element == "byte" && pointers.offsets.empty(), pointers};
-      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
+      bool look = !from.variables.empty() && holder.may_hold_addresses();
+      KERNELIFT_TRY(store(region.before, region.after, taken.before, taken.after, look));
+      if (look) KERNELIFT_TRY(find_symbols(from, seen_, holder, instance));
       instance.regions.push_back(std::move(taken));
     }
     KERNELIFT_TRY(take_foreign(from, instance));
@@ -193,6 +197,7 @@ class Taker {
     return instance;
   }
   std::set<std::string> limits;
+  std::map<std::string, uint64_t> sums;
 
  private:
   /// What may hold the address of a module variable.
@@ -201,6 +206,8 @@ class Taker {
     std::string name;
     bool untyped = false;  ///< Nothing is known of what it holds.
     PointerLayout pointers;
+    /// Numbers by their type hold none, whatever they look like.
+    bool may_hold_addresses() const { return untyped || !pointers.offsets.empty(); }
   };
 
   static std::string hex(uint64_t value) {
@@ -254,7 +261,7 @@ class Taker {
                       "initial value.");
         continue;
       }
-      KERNELIFT_ASSIGN([[maybe_unused]] auto bytes, store(variable.before, variable.after, taken.before, taken.after));
+      KERNELIFT_TRY(store(variable.before, variable.after, taken.before, taken.after, false));
       instance.variables.push_back(std::move(taken));
     }
     // Their contents come second: one may hold the address of another that stands behind it.
@@ -336,11 +343,11 @@ class Taker {
           PointerLayout pointers = pointers_of(kernel_.parameters[i].pointee, facts_);
           region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
         }
-      KERNELIFT_ASSIGN(auto bytes, store(variable->before, variable->after, region.before, region.after));
+      KERNELIFT_TRY(store(variable->before, variable->after, region.before, region.after, true));
       Holder holder{int(instance.regions.size()), -1, "variable " + variable->key,
                     region.element == "byte" && region.pointer_offsets.empty(),
                     {region.pointer_stride, region.pointer_offsets}};
-      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
+      KERNELIFT_TRY(find_symbols(from, seen_, holder, instance));
       instance.regions.push_back(std::move(region));
     }
     return done();
@@ -350,29 +357,44 @@ class Taker {
   Status take_code(const CapturedInstance& from, MepInstance& instance) {
     constexpr uint64_t kMostCode = 64 << 20;
     if (from.code.size == 0 || from.code.size > kMostCode) return done();
-    auto code = capture_.load(from.code);
-    if (!code.ok()) return done();  // Of use, not of need.
-    KERNELIFT_ASSIGN(instance.code, Mep::store(folder_, *code));
+    auto code = file_of(from.code, false);
+    if (code.ok()) instance.code = *code;  // Of use, not of need.
     return done();
   }
 
-  /// The bytes before the launch.
-  Result<std::vector<std::byte>> store(const Image& before, const Image& after, std::string& before_file,
-                                       std::string& after_file) {
-    if (after != before) {
-      KERNELIFT_ASSIGN(auto bytes, capture_.load(after));
-      KERNELIFT_ASSIGN(after_file, Mep::store(folder_, bytes));
-    }
-    KERNELIFT_ASSIGN(auto bytes, capture_.load(before));
-    KERNELIFT_ASSIGN(before_file, Mep::store(folder_, bytes));
-    if (after == before) after_file = before_file;
-    return bytes;
+  /// An image's data file, written when it is seen for the first time: what launches have in common costs once. With
+  /// `look`, buffer_ holds its bytes afterwards.
+  Result<std::string> file_of(const Image& image, bool look) {
+    auto known = files_.find({image.size, image.chunks});
+    if (known != files_.end() && !look) return known->second;
+    if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+      return environment_error("an image of " + std::to_string(image.size) + " bytes is damaged in the capture; record again");
+    // Never smaller again: fresh memory costs as much as the reading.
+    if (buffer_.size() < image.size) buffer_.resize(image.size);
+    std::span bytes(buffer_.data(), image.size);
+    KERNELIFT_TRY(capture_.load(image, bytes));
+    seen_ = bytes;
+    if (known != files_.end()) return known->second;
+    auto sum = std::async([&] { return replay_checksum(bytes); });
+    auto file = Mep::store(folder_, bytes);
+    if (!file.ok()) return sum.wait(), std::move(file).error();
+    sums[*file] = sum.get();
+    return files_[{image.size, image.chunks}] = *file;
+  }
+  /// Files of both states; with `look`, seen_ is what it was before the launch.
+  Status store(const Image& before, const Image& after, std::string& before_file, std::string& after_file, bool look) {
+    KERNELIFT_ASSIGN(after_file, file_of(after, false));
+    KERNELIFT_ASSIGN(before_file, file_of(before, look));
+    return done();
   }
 
   const Capture& capture_;
   const ScannedKernel& kernel_;
   const ModuleFacts& facts_;
   std::filesystem::path folder_;
+  std::map<std::pair<uint64_t, std::vector<Hash>>, std::string> files_;  ///< Of images stored so far.
+  std::vector<std::byte> buffer_;
+  std::span<const std::byte> seen_;
   std::set<const CapturedVariable*> foreign_;  ///< Found while an instance is taken, not yet taken themselves.
 };
 
@@ -443,6 +465,7 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
   bool any_tuned =
       std::any_of(inputs.instances.begin(), inputs.instances.end(), [](auto& one) { return !one.held_out; });
   if (!any_tuned) inputs.instances.front().held_out = false, inputs.instances.front().weight = 1;
+  inputs.sums = std::move(taker.sums);
   inputs.limits.insert(inputs.limits.end(), taker.limits.begin(), taker.limits.end());
   return inputs;
 }

@@ -3,6 +3,7 @@
 // named.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace kernelift {
 struct MepInputs {
   std::vector<MepInstance> instances;
   std::vector<std::string> limits;  ///< Sentences for the README.
+  std::map<std::string, uint64_t> sums = {};  ///< MepProgram::sums of the data files.
 };
 
 /// The instances of `kernel` (see capture_join.h). An Error, with what the capture does hold, if there are none.

@@ -226,7 +226,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
       program.mep.inputs = "synth";
     }
     program.mep.instances = std::move(inputs.instances);
-    program.limits = std::move(inputs.limits);
+    program.limits = std::move(inputs.limits), program.sums = std::move(inputs.sums);
     if (options.synthesise) KERNELIFT_TRY(answer_made_up(options, fresh, program));
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);
     return write_mep_program(program, options.templates, fresh);

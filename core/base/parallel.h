@@ -1,0 +1,48 @@
+// Work on many equal pieces, spread over the machine's cores for the moment it takes: reading and writing images of
+// gigabytes. Threads are started and joined within the call. For what must be small, quick and safe in other people's
+// processes (the recorder) this is not meant.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+/// Calls work(0) … work(count - 1), each once, on as many threads as there are cores (at most 16); after an Error no new
+/// piece is begun. Returns the first Error. `work` must not throw.
+inline Status in_parallel(size_t count, const std::function<Status(size_t)>& work) {
+  constexpr unsigned kMostThreads = 16;
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> stopped = false;
+  std::mutex mutex;
+  std::optional<Error> first;
+  auto take = [&] {
+    for (size_t i; !stopped && (i = next++) < count;) {
+      Status done_one = work(i);
+      if (done_one.ok()) continue;
+      std::lock_guard lock(mutex);
+      if (!first) first = std::move(done_one).error();
+      stopped = true;
+    }
+  };
+  std::vector<std::thread> threads;
+  size_t wanted = std::min<size_t>({count, kMostThreads, std::max(1u, std::thread::hardware_concurrency())});
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back(take);
+  } catch (const std::system_error&) {
+    // Fewer threads, then: this one takes what is left.
+  }
+  take();
+  for (auto& thread : threads) thread.join();
+  if (first) return std::move(*first);
+  return done();
+}
+
+}  // namespace kernelift
