@@ -75,10 +75,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
   if (options.undo) return put_back(context, undo_last(state), "");
+  KERNELIFT_ASSIGN(Embedding embedding, embedding_from_name(options.embed));
   if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(Embedding embedding, embedding_from_name(options.embed));
   if (context.device == "cpu" || run.meta().device == "cpu") {
     if (embedding == Embedding::Only) return usage_error("--embed only: embedded code is PTX, for NVIDIA GPUs, and this is the CPU device");
     embedding = Embedding::Never;

@@ -175,6 +175,31 @@ TEST_F(Redirect, PutsItsIncludeBeforeTheFirstThatIsUnconditional) {
   EXPECT_EQ(include_place(""), 0u);
 }
 
+TEST_F(Redirect, SurvivesSourcesThatAreNotWhatTheyWere) {
+  const std::string source = "#include <a>\n#if X\n#include \"b\"\n#endif\n/* c */ void f() { scale<<<(n + 63) / 64, dim3(64), g('\\'', \">>>(\")>>>(a, n, 1.0f); }\n";
+  const std::string call = "scale<<<(n + 63) / 64, dim3(64), g('\\'', \">>>(\")>>>(a, n, 1.0f)";
+  LaunchSite site;
+  site.kernels = {"1"}, site.argument_text = {"a", "n", "f"};
+  site.range = {"k.cu", source.find(call), source.find(call) + call.size(), 5, 5};
+  site.grid_range = {"k.cu", source.find("(n + 63)"), source.find(", dim3"), 5, 5};
+  auto look = [&](const std::string& text) {
+    EXPECT_LE(include_place(text), text.size());
+    auto edits = redirect_launch(mep, site, text, "L::");
+    if (!edits.ok()) EXPECT_EQ(edits.error().exit, Exit::Refused);
+    else for (auto& edit : *edits) EXPECT_LE(edit.end, text.size());
+    (void)ptx_shared_variables(text), (void)without_debug(text);
+  };
+  for (size_t size = 0; size <= source.size(); ++size) look(source.substr(0, size));
+  for (size_t at = 0; at < source.size(); ++at)
+    for (char flip : {1, 2, 8, 32}) {
+      std::string broken = source;
+      broken[at] = static_cast<char>(broken[at] ^ flip);
+      look(broken);
+    }
+  std::string ptx = kPtx;
+  for (size_t size = 0; size < ptx.size(); ++size) (void)ptx_kernel(ptx.substr(0, size), "scale"), (void)ptx_version(ptx.substr(0, size)), look(ptx.substr(0, size));
+}
+
 class Generated : public Embed {
  protected:
   void SetUp() override {
@@ -265,13 +290,18 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
 TEST_F(Generated, RunsTheOriginalOnTheCpuDevice) {
   fs::path kernelift = executable_folder() / "kernelift";
   if (!fs::exists(kernelift)) GTEST_SKIP() << "kernelift itself is not built here";
+  bound = {{"taps", "taps", 16}};
+  write_header();
+  ASSERT_TRUE(write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound")).ok());
+  bound.clear();
   write_header();
   const char* main_function =
-      "#include <cstdio>\n"
+      "#include <cstdio>\n#include \"kernelift_bound.cuh\"\nstatic __constant__ float taps[4];\n"
       "int main() {\n"
       "  float* a; double* d; float value = 8; cudaMalloc(&a, 256); cudaMalloc(&d, 8 * 64);\n"
       "  cudaMemcpy(a, &value, 4, cudaMemcpyHostToDevice);\n"
       "  run(a, d, 0, true);\n"
+      "  kernelift_bound::bind(taps).launch(app::scale, 64, 64)(a, 4096, .5f);\n"
       "  cudaMemcpy(&value, a, 4, cudaMemcpyDeviceToHost);\n"
       "  printf(\"%g %s\\n\", value, cudaGetErrorName(cudaGetLastError()));\n"
       "}\n";
@@ -282,7 +312,7 @@ TEST_F(Generated, RunsTheOriginalOnTheCpuDevice) {
   ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
   auto ran = run_process({(folder->path() / "k").string()}, options);
   ASSERT_TRUE(ran.ok());
-  EXPECT_EQ(ran->out, "0.5 cudaSuccess\n") << ran->err;  // 8 halved five times, doubled once.
+  EXPECT_EQ(ran->out, "0.25 cudaSuccess\n") << ran->err;  // 8 halved six times, doubled once.
 }
 
 TEST_F(Generated, SaysWhatItIsAndWhenItRuns) {
