@@ -2,6 +2,7 @@
 #include "tuner/history.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace kernelift {
@@ -10,6 +11,17 @@ namespace {
 bool faster(const RunTrial* a, const RunTrial* b) {
   double left = a->verdict.speedup_low(), right = b->verdict.speedup_low();
   return left != right ? left > right : a->id < b->id;
+}
+
+/// What was run, where the evaluator told images apart: equal code need not be confirmed twice.
+std::optional<Hash> code_of(const RunTrial& trial) {
+  auto image = trial.verdict.counters.find("image_id");
+  if (image == trial.verdict.counters.end()) return std::nullopt;
+  Candidate run;
+  run.launches = trial.candidate.launches, run.scratch = trial.candidate.scratch;
+  if (!run.launches.empty() || !run.scratch.empty()) run.values = trial.candidate.values;
+  run.source = std::to_string(image->second);
+  return run.key();
 }
 
 }  // namespace
@@ -63,6 +75,11 @@ std::vector<const RunTrial*> History::best_candidates(size_t count, bool applica
   }
   if (winners.empty() && hopeful && count > 0) return {hopeful};
   std::sort(winners.begin(), winners.end(), faster);
+  std::set<Hash> seen;
+  std::erase_if(winners, [&](auto* trial) {
+    auto code = code_of(*trial);
+    return code && !seen.insert(*code).second;
+  });
   winners.resize(std::min(winners.size(), count));
   return winners;
 }

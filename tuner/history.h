@@ -28,7 +28,7 @@ class History {
   /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first.
   std::vector<const RunTrial*> best_sources(size_t count) const;
   /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above the original, or else
-  /// the one that was fastest, as long as it may be more than noise.
+  /// the one that was fastest, as long as it may be more than noise. Of those that came out as equal code, only the first.
   std::vector<const RunTrial*> best_candidates(size_t count, bool applicable_only) const;
 
  private:

@@ -118,7 +118,9 @@ void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
     code_bytes += kernel.code_bytes;
     verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
   }
-  if (job.compiled.ok()) verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
+  if (!job.compiled.ok()) return;
+  verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
+  verdict.counters["image_id"] = image_id(job.compiled.image);
 }
 
 Verdict CpuEvaluator::measure(const EvaluationJob& job) {

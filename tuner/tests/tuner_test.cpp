@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tuner/compiler/flag_proposer.h"
+#include "tuner/history.h"
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
@@ -72,6 +73,22 @@ TEST_F(TunerTest, FindsTheBestOfParametersAndFlagsTogether) {
   EXPECT_GT(report->best->figures().speedup(), 1.54);
   EXPECT_FALSE(report->best->applicable());
   EXPECT_EQ(report->stopped_by, "evaluations");
+}
+
+TEST(History, DoesNotConfirmEqualCodeTwice) {
+  History history;
+  for (int64_t id = 1; id <= 6; ++id) {
+    RunTrial trial;
+    trial.id = id, trial.candidate.tier = "compiler", trial.candidate.note = std::to_string(id);
+    trial.candidate.recipe.unroll_threshold = static_cast<int>(id);
+    trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
+    if (id <= 4) trial.verdict.counters["image_id"] = id <= 3 ? 77 : 78;
+    if (id == 3) trial.candidate.launches = {CandidateLaunch::as_recorded("k")};
+    history.add(std::move(trial));
+  }
+  std::vector<int64_t> chosen;
+  for (auto* trial : history.best_candidates(4, false)) chosen.push_back(trial->id);
+  EXPECT_THAT(chosen, testing::ElementsAre(1, 3, 4, 5)) << "another launch is other code, and so is what nobody told apart";
 }
 
 TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {

@@ -135,11 +135,6 @@ void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   double spills = 0;
   for (auto& kernel : job.compiled.kernels) spills += kernel.spill_bytes;
   if (!job.compiled.kernels.empty() && !rebuilt) verdict.counters["spill_bytes"] = spills;
-  // Tells which candidates came out as the same machine code; as many bits as a double holds.
-  auto image_id = [](const std::string& image) {
-    constexpr int kDroppedBits = 12;
-    return static_cast<double>(hash_text(image).high >> kDroppedBits);
-  };
   if (!job.compiled.ok()) return;
   verdict.counters["image_id"] = image_id(rebuilt ? job.rebuilt.image : job.compiled.image);
   verdict.counters["clang_image_id"] = image_id(job.compiled.image);
