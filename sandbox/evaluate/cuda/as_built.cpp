@@ -16,7 +16,7 @@ constexpr size_t kKept = 512;     ///< Images; a cubin has tens of kilobytes.
 }  // namespace
 
 AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded)
-    : kernel_name_(mep.kernel_name), application_(std::move(recorded)) {
+    : kernel_name_(mep.kernel_name), original_(source), application_(std::move(recorded)) {
   auto found = NvccCompiler::find(nvcc_options(mep, arch));
   if (!found.ok()) {
     trouble_ = found.error().message;
@@ -34,9 +34,21 @@ AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& sou
 CompileReply AsBuilt::build(const Candidate& candidate) {
   std::vector<std::string> kernels;
   for (auto& launch : candidate.launches) kernels.push_back(launch.kernel);
+  CompileReply reply = build(candidate.source, std::move(kernels));
+  if (reply.ok()) return reply;
+  CompileReply own = build(original_, {});
+  std::lock_guard lock(mutex_);
+  if (!own.ok() && !broken_) {
+    trouble_ = compiler_ + " does not compile the original's slice here: " + own.detail.substr(0, own.detail.find('\n'));
+    broken_ = true;
+  }
+  return reply;
+}
+
+CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> kernels) {
   if (kernels.empty()) kernels.push_back(kernel_name_);
   Hasher hasher;
-  hasher.add(candidate.source);
+  hasher.add(source);
   for (auto& kernel : kernels) hasher.add(kernel);
   Hash key = hasher.finish();
   std::promise<CompileReply> promise;
@@ -51,7 +63,7 @@ CompileReply AsBuilt::build(const Candidate& candidate) {
     order_.push_back(key);
     if (order_.size() > kKept) built_.erase(order_.front()), order_.pop_front();
   }
-  CompileReply reply = build_(candidate.source, kernels);
+  CompileReply reply = build_(source, kernels);
   promise.set_value(reply);
   return reply;
 }

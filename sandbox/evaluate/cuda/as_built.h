@@ -2,6 +2,7 @@
 // candidates are compiled by clang, in milliseconds; what a source patch gives the application is what its compiler, nvcc,
 // makes of the text, and the two may disagree widely. So whoever may be the best is built by nvcc during the search too.
 #pragma once
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <future>
@@ -20,16 +21,20 @@ class AsBuilt {
 
   /// What the application runs; empty: trouble() says why it is not known.
   const std::string& application() const { return application_; }
-  /// The application's compiler is here, and what it builds can be compared with what the application runs.
-  bool builds() const { return build_ && !application_.empty(); }
+  /// The application's compiler is here and works, and what it builds can be compared with what the application runs.
+  bool builds() const { return build_ && !application_.empty() && !broken_; }
   const std::string& trouble() const { return trouble_; }
   const std::string& compiler() const { return compiler_; }  ///< "nvcc"
-  /// Thread-safe; blocks, or answers at once where the text is known. EXPECTS: builds().
+  /// Thread-safe; blocks, or answers at once where the text is known. EXPECTS: builds(). What fails says nothing of the
+  /// candidate where the original fails too: then builds() is no longer true.
   CompileReply build(const Candidate& candidate);
 
  private:
-  std::string kernel_name_, application_, trouble_, compiler_;
+  CompileReply build(const std::string& source, std::vector<std::string> kernels);
+
+  std::string kernel_name_, original_, application_, trouble_, compiler_;
   Build build_;
+  std::atomic<bool> broken_ = false;
   std::mutex mutex_;
   std::map<Hash, std::shared_future<CompileReply>> built_;  ///< By source and kernels.
   std::deque<Hash> order_;                                  ///< Oldest first, to be forgotten first.

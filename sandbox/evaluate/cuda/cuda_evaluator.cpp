@@ -205,6 +205,8 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
 }
 
 Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
+  // A compiler that fails at the original as well says nothing of the candidate.
+  if (!job.rebuilt.ok() && !as_built_->builds()) return *job.screened;
   Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   verdict.counters["as_built"] = 1;

@@ -76,6 +76,9 @@ class AsBuiltTest : public ::testing::Test {
     NvccOptions options;
     if (auto nvcc = NvccCompiler::find(options); !nvcc.ok()) GTEST_SKIP() << nvcc.error().message;
     fixture_.set_source(source(200, 100));
+    start();
+  }
+  void start() {
     EvaluatorOptions how;
     how.device = "cuda", how.compile_workers = 2, how.few_candidates = true;
     auto gpu = open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners);
@@ -152,6 +155,30 @@ TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
   EXPECT_GT(evaluator_->confirm_cost().each, 0);
   ASSERT_TRUE(judge(source(20, 91)).ok());
   EXPECT_GT(evaluator_->confirm_cost().once, 0);
+}
+
+TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
+  evaluator_.reset();
+  auto nvcc = NvccCompiler::find(nvcc_options(fixture_.mep, "sm_90"));
+  CompileReply recorded = nvcc->compile(source(200, 100), {"scale"});
+  ASSERT_TRUE(recorded.ok()) << recorded.detail;
+  for (auto& instance : fixture_.mep.instances) {
+    instance.code = *Mep::store(fixture_.path(), std::as_bytes(std::span(recorded.image)));
+    instance.settings.binary_version = 90;
+  }
+  auto broken = fixture_.path() / "nvcc";
+  ASSERT_TRUE(write_atomically(broken, "#!/bin/sh\necho cicc: not found >&2\nexit 1\n").ok());
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  fixture_.mep.compile_command = {broken.string(), "-O3", "-c", "scale.cu"};
+  start();
+  Verdict verdict = judge(source(20, 90));
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_NEAR(verdict.speedup(), 10, 1e-3);
+  EXPECT_EQ(verdict.counters["as_built"], 0);
+  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  ASSERT_TRUE(confirmed.ok()) << confirmed.text();
+  EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not compile the original's slice here: "));
+  EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
 }
 
 TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
