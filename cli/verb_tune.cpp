@@ -53,7 +53,8 @@ class ProgressPrinter {
   void operator()(const Progress& progress) {
     if (!progress.message.empty()) {
       clear();
-      if (context_.verbosity > 0 || progress.message.find("confirming") == std::string::npos) context_.note("  " + progress.message);
+      bool detail = progress.message.find("confirming") != std::string::npos || progress.message.find("left alone: ") != std::string::npos;
+      if (context_.verbosity > 0 || !detail) context_.note("  " + progress.message);
     }
     std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) + " failed)  best " +
                        gain(progress.best) + (progress.best_note.empty() ? "" : " " + progress.best_note.substr(0, kNoteWidth)) +

@@ -32,7 +32,8 @@ ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, cons
   slot->id = trial.id;
   slot->space = std::make_unique<MepSpace>(MepSpace::create(mep_, trial.candidate));
   const Space& space = slot->space->space();
-  if (bases_.size() == 1)
+  // Of the original alone: what a rewrite leaves of its knobs is nothing that a user can act on.
+  if (trial.candidate.tier == "baseline")
     for (auto& reason : slot->space->left_alone()) notes_.push_back("left alone: " + reason);
   if (space.parameters().empty()) return slot.get();
   Random random(seed_);

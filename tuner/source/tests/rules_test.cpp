@@ -242,7 +242,7 @@ TEST(Reciprocal, SpellsSmallPowersAsProducts) {
 
 TEST(Wrap, ComparesBeforeItDivides) {
   EXPECT_THAT(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
-              HasSubstr("y[((unsigned)((x + 1)) < (unsigned)(n) ? ((x + 1)) : (unsigned)(((x + 1)) - (n)) < (unsigned)(n) ? (((x + 1)) - (n)) : ((x + 1)) % (n))]"));
+              HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? ((x + 1) - (n)) : (x + 1) % (n))]"));
 }
 
 TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {

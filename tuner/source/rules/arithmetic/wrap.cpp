@@ -27,7 +27,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       auto *number = binary->getLHS(), *modulus = binary->getRHS();
       clang::QualType type = binary->getType();
       if (type->isDependentType() || !type->isIntegerType() || modulus->isValueDependent() || modulus->isEvaluatable(context)) return true;
-      std::string text = source.spelled(number), by = source.spelled(modulus);
+      std::string text = source.spelled(number->IgnoreParens()), by = source.spelled(modulus->IgnoreParens());
       auto range = source.span(binary);
       if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) || !is_invariant(modulus, {})) return true;
       std::string whole = context.getTypeSize(type) > 32 ? "(unsigned long long)" : "(unsigned)";
