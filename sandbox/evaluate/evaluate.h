@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,11 +53,27 @@ struct ReplayReport {
   std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
   std::optional<KernelFacts> facts;        ///< Of the code that was timed first, on its heaviest instance, if asked for.
   std::vector<std::string> notes;          ///< What is not as it was in the application.
+  /// By instance: its duration in the application, and what was alive there and is not in the capture (a sentence, or "").
+  struct Recorded {
+    InVivo in_vivo;
+    std::string unreached;
+  };
+  std::map<std::string, Recorded> recorded;
+  struct Fidelity {
+    int compared = 0, reproduced = 0;  ///< Instances whose duration in the application is known.
+    double weighted_deviation = 0;     ///< Of the whole kernel's time: 0.02 is 2 % slower here.
+  };
+  std::optional<Fidelity> fidelity() const;
+  /// Whether it is in this cache mode that the MEP has the instance's duration compared.
+  bool compares(const std::string& instance, bool cold) const;
   bool pass() const;
   /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.
   std::string text() const;
   Json json() const;
 };
+
+/// What a replay on a GPU other than the recorded one cannot say, as sentences.
+std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report);
 
 /// How far an instance's replayed duration is from the recorded one: 0.2 is 20 % slower. nullopt: none was recorded.
 std::optional<double> in_vivo_deviation(const InstanceReport& instance);

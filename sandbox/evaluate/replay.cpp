@@ -51,12 +51,8 @@ std::optional<double> in_vivo_deviation(const InstanceReport& instance) {
   return instance.seconds / instance.recorded_seconds - 1;
 }
 
-Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options) {
-  if (options.device.starts_with("hip"))
-    return refused("a MEP cannot be replayed on '" + options.device + "' yet; --device cpu and --device cuda can");
-  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  if (mep.instances.empty())
-    return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
+namespace {
+Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options) {
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), false);
     if (gpu.ok()) return replay_on_cuda(folder, mep, options, std::move(*gpu));
@@ -82,6 +78,61 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   return report;
 }
 
+}  // namespace
+
+Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options) {
+  if (options.device.starts_with("hip"))
+    return refused("a MEP cannot be replayed on '" + options.device + "' yet; --device cpu and --device cuda can");
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  if (mep.instances.empty())
+    return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
+  KERNELIFT_ASSIGN(ReplayReport report, replay_on_device(mep, folder, options));
+  for (auto& instance : mep.instances) report.recorded[instance.id] = {instance.in_vivo, unreached_text(instance.unreached)};
+  for (auto& note : notes_on_another_machine(mep, report)) report.notes.push_back(note);
+  return report;
+}
+
+std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report) {
+  std::vector<std::string> notes;
+  bool known = false, compared = false;
+  int recorded_arch = 0;
+  for (auto& instance : mep.instances) {
+    known |= instance.microseconds > 0;
+    if (!instance.code.empty()) recorded_arch = std::max(recorded_arch, instance.settings.binary_version);
+  }
+  for (auto* mode : {&report.warm, &report.cold})
+    for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i) compared |= (**mode).instances[i].recorded_seconds > 0;
+  if (report.compiler == "clang" && recorded_arch > 0)
+    notes.push_back("the machine code that the application ran (sm_" + std::to_string(recorded_arch) +
+                    ") is not for this GPU: what is timed is its source as our compiler builds it");
+  if (known && !compared)
+    notes.push_back("recorded on " + mep.captured_on + ": durations there are not compared with this device's");
+  return notes;
+}
+
+
+bool ReplayReport::compares(const std::string& instance, bool cold) const {
+  auto known = recorded.find(instance);
+  return cold == (known != recorded.end() && known->second.in_vivo.cache == "cold");
+}
+
+std::optional<ReplayReport::Fidelity> ReplayReport::fidelity() const {
+  Fidelity found;
+  double here = 0, there = 0;
+  for (auto* mode : {&warm, &cold})
+    for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i) {
+      const InstanceReport& timed = (**mode).instances[i];
+      auto deviation = in_vivo_deviation(timed);
+      if (!deviation || !timed.pass || !compares(timed.id, mode == &cold)) continue;
+      ++found.compared, found.reproduced += is_reproduced(timed, *deviation);
+      here += timed.weight * timed.seconds / timed.recorded_seconds, there += timed.weight;
+    }
+  if (found.compared == 0) return std::nullopt;
+  // Weights are shares of the application's time in the kernel.
+  if (there > 0) found.weighted_deviation = here / there - 1;
+  return found;
+}
+
 bool ReplayReport::pass() const { return (!warm || warm->pass()) && (!cold || cold->pass()) && (!by_clang || by_clang->pass()); }
 
 std::string ReplayReport::text() const {
@@ -91,6 +142,9 @@ std::string ReplayReport::text() const {
     const InstanceReport& instance = first.instances[i];
     text += "instance " + instance.id + (instance.held_out ? " (held out)" : "") + "\n";
     if (!instance.failure.empty()) text += "  FAIL  " + instance.failure + "\n";
+    auto known = recorded.find(instance.id);
+    if (!instance.failure.empty() && known != recorded.end() && !known->second.unreached.empty())
+      text += "        " + known->second.unreached + "\n";
     for (auto& buffer : instance.buffers)
       text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(),
                    (unsigned long long)buffer.bytes, buffer.changed ? "" : ", not changed") +
@@ -101,11 +155,15 @@ std::string ReplayReport::text() const {
       const InstanceReport& timed = (**mode).instances[i];
       text += line("  %s caches: %.3f us, spread %.1f %%", mode == &warm ? "warm" : "cold", timed.seconds * 1e6,
                    timed.spread * 100);
-      if (auto deviation = in_vivo_deviation(timed))
+      if (auto deviation = in_vivo_deviation(timed); deviation && compares(timed.id, mode == &cold)) {
         text +=
             line("; in the application %.3f us: %s (%+.0f %%)", timed.recorded_seconds * 1e6,
                  is_reproduced(timed, *deviation) ? "reproduced" : is_short(timed) ? "NOT reproduced within 1.5 us" : "NOT reproduced within 15 %",
                  *deviation * 100);
+        if (known != recorded.end() && !known->second.in_vivo.how.empty()) text += "; there: " + known->second.in_vivo.how;
+        if (known != recorded.end() && known->second.in_vivo.own > 0)
+          text += line("; the snapshotted launch itself, after a pause: %.3f us", known->second.in_vivo.own);
+      }
       text += "\n";
     }
   }
@@ -116,6 +174,9 @@ std::string ReplayReport::text() const {
             (instance.pass ? line("%.3f us, spread %.1f %%\n", instance.seconds * 1e6, instance.spread * 100)
                            : "FAIL  " + alone.complaint() + "\n");
   }
+  if (auto found = fidelity())
+    text += line("fidelity: %d of %d instances take as long as in the application; by their weights %+.1f %%\n", found->reproduced,
+                 found->compared, found->weighted_deviation * 100);
   if (facts) text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " + diagnose(*facts).paragraph() + "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
   return text + (pass() ? "PASS\n" : "FAIL\n");
@@ -131,10 +192,19 @@ Json ReplayReport::json() const {
     if (!*mode) continue;
     Json report = to_json(**mode);
     for (size_t i = 0; i < report["instances"].size(); ++i)
-      if (auto deviation = in_vivo_deviation((**mode).instances[i]))
-        report["instances"][i]["in_vivo_deviation"] = *deviation, report["instances"][i]["reproduced"] = is_reproduced((**mode).instances[i], *deviation);
+      if (auto deviation = in_vivo_deviation((**mode).instances[i])) {
+        Json& entry = report["instances"][i];
+        entry["in_vivo_deviation"] = *deviation;
+        // Only in the cache mode that was chosen beforehand does it count.
+        if (compares((**mode).instances[i].id, mode == &cold)) entry["reproduced"] = is_reproduced((**mode).instances[i], *deviation);
+      }
     document[mode == &warm ? "warm" : "cold"] = std::move(report);
   }
+  for (auto& [id, there] : recorded)
+    document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how}, {"launches", there.in_vivo.launches},
+                               {"low_us", there.in_vivo.low}, {"high_us", there.in_vivo.high}, {"own_us", there.in_vivo.own}};
+  if (auto found = fidelity())
+    document["fidelity"] = {{"reproduced", found->reproduced}, {"compared", found->compared}, {"weighted_deviation", found->weighted_deviation}};
   return document;
 }
 

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cuda/gpu_code.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/model/kernel_key.h"
@@ -14,6 +15,11 @@ constexpr std::byte kRubbish{0xc5};
 
 TrialFailure over(const std::string& what, uint64_t used, uint64_t limit) {
   return {Outcome::OverResources, what + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
+}
+
+bool has_clusters(const DeviceFacts& facts) {
+  constexpr int kFirst = 90;
+  return !facts.arch.starts_with("sm_") || std::atoi(facts.arch.c_str() + 3) >= kFirst;
 }
 
 std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel, const Geometry& geometry) {
@@ -149,6 +155,9 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
     launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
     launch.carveout = recorded.settings.carveout;
+    if (launch.cluster.x > 0 && !has_clusters(device.facts()))
+      return TrialFailure{Outcome::LaunchFailed, "its launch needs clusters of blocks, which " + device.facts().arch +
+                                                     " does not have (sm_90 and later do)"};
     if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
     if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
     if (facts_.empty()) {

@@ -60,6 +60,48 @@ TEST(Replay, SaysHowFarItIsFromTheApplicationsDuration) {
   EXPECT_THAT(brief.text(), ::testing::HasSubstr("NOT reproduced within 1.5 us"));
 }
 
+TEST(Replay, ComparesDurationsInTheModeThatTheMepNames) {
+  ReplayReport report;
+  InstanceReport instance;
+  instance.id = "a-0", instance.weight = 0.75, instance.recorded_seconds = 20e-6, instance.seconds = 12e-6;
+  InstanceReport other = instance;
+  other.id = "a-1", other.weight = 0.25, other.seconds = 21e-6;
+  report.warm = BaselineReport{{instance, other}};
+  instance.seconds = 20.2e-6, other.seconds = 30e-6;
+  report.cold = BaselineReport{{instance, other}};
+  report.recorded["a-0"].in_vivo = {"cold", "median of 40 launches like it", 0, 40, 19, 21, 35};
+  report.recorded["a-1"].in_vivo.cache = "warm";
+  std::string text = report.text();
+  EXPECT_THAT(text, ::testing::HasSubstr("cold caches: 20.200 us, spread 0.0 %; in the application 20.000 us: reproduced (+1 %); there: median of "
+                                         "40 launches like it; the snapshotted launch itself, after a pause: 35.000 us"));
+  EXPECT_THAT(text, ::testing::HasSubstr("warm caches: 12.000 us, spread 0.0 %\n")) << "never the nearer of the two";
+  EXPECT_THAT(text, ::testing::HasSubstr("fidelity: 2 of 2 instances take as long as in the application; by their weights +2.0 %"));
+  EXPECT_FALSE(report.json()["warm"]["instances"][0].contains("reproduced"));
+  EXPECT_EQ(report.json()["cold"]["instances"][0]["reproduced"], true);
+  report.warm->instances[0].failure = "crashed: an illegal memory access was encountered", report.warm->instances[0].pass = false;
+  report.recorded["a-0"].unreached = "1 allocation (8 MiB) alive at the launch is not in the capture: 0x7f00+8 MiB";
+  EXPECT_THAT(report.text(), ::testing::HasSubstr("illegal memory access was encountered\n        1 allocation (8 MiB) alive"));
+}
+
+TEST(Replay, SaysWhatAnotherGpuThanTheRecordedOneLeavesOpen) {
+  Mep mep;
+  mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159";
+  MepInstance recorded;
+  recorded.microseconds = 20, recorded.code = "x.bin", recorded.settings.binary_version = 90;
+  mep.instances = {recorded};
+  ReplayReport report;
+  report.compiler = "clang";
+  InstanceReport instance;
+  instance.seconds = 30e-6;
+  report.warm = BaselineReport{{instance}};
+  EXPECT_THAT(notes_on_another_machine(mep, report),
+              ::testing::ElementsAre(::testing::HasSubstr("(sm_90) is not for this GPU"), ::testing::HasSubstr("recorded on cuda:NVIDIA H200")));
+  report.compiler = "the application's own machine code";
+  EXPECT_EQ(notes_on_another_machine(mep, report).size(), 1u) << "another model of the same architecture runs the same code";
+  report.warm->instances[0].recorded_seconds = 20e-6;
+  EXPECT_TRUE(notes_on_another_machine(mep, report).empty());
+}
+
 TEST(Replay, ReplaysKernelsThatChangeTheirInputInPlaceAndVariables) {
   MepFixture fixture(
       "__device__ int calls;\n"

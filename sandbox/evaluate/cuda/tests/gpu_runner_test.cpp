@@ -172,6 +172,20 @@ TEST(GpuRunner, RefusesWhatTheDeviceCannotHold) {
   EXPECT_TRUE(rig.runner->usable());
 }
 
+TEST(GpuRunner, NamesTheFeatureThatAnOlderGpuLacks) {
+  MepFixture fixture = scale();
+  fixture.mep.instances[0].settings.known = true, fixture.mep.instances[0].settings.cluster = {4, 1, 1};
+  FakeDevice device(images());
+  device.editable_facts().arch = "sm_80";
+  auto runner = GpuRunner::create(device, fixture.mep, fixture.path(), {}, [](const std::string&) {});
+  ASSERT_TRUE(runner.ok()) << runner.error().message;
+  GpuOriginal original;
+  original.code.image = "original";
+  auto report = (*runner)->calibrate(original);
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().message, HasSubstr("needs clusters of blocks, which sm_80 does not have (sm_90 and later do)"));
+}
+
 TEST(GpuRunner, CopiesOnlyWhatMayHaveChanged) {
   Rig rig(scale(1 << 20));
   rig.judge("slower");
