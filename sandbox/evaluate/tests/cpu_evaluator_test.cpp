@@ -1,11 +1,14 @@
 // Candidates of every kind through the real thing: compiled by real workers, run in real children.
 #include <gtest/gtest.h>
 
+#include "sandbox/compile/tests/warm_front_end.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
 namespace {
+
+[[maybe_unused]] auto* const warm = testing::AddGlobalTestEnvironment(new WarmFrontEnd(WarmFrontEnd::Place::FirstSlot));
 
 /// One evaluator for all tests of this file: that it survives them in a row is part of the claim.
 class CpuEvaluatorTest : public testing::Test {
