@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "sandbox/judge/statistics.h"
 
@@ -12,6 +13,8 @@ namespace {
 constexpr unsigned char kPtx[] = {
 #include KERNELIFT_SUPPORT_PTX
 };
+// kCubins: the same as machine code, by architecture.
+#include KERNELIFT_SUPPORT_IMAGES
 
 constexpr uint32_t kThreads = 256;
 constexpr uint64_t kMostBlocks = 8192;
@@ -49,7 +52,11 @@ uint64_t Support::kernel(const char* name) const {
 
 Result<std::unique_ptr<Support>> Support::load(Device& device) {
   std::unique_ptr<Support> support(new Support(device));
-  KERNELIFT_ASSIGN(support->image_, device.load(ptx()));
+  auto cubin = kCubins.find(device.facts().arch);
+  auto loaded = cubin != kCubins.end() ? device.load(cubin->second) : Result<DeviceImage>(environment_error("not built for it"));
+  // A driver that is older than the assembler may refuse its code; the text suits all.
+  if (!loaded.ok()) loaded = device.load(ptx());
+  KERNELIFT_ASSIGN(support->image_, std::move(loaded));
   for (auto [name, handle] : std::initializer_list<std::pair<const char*, uint64_t*>>{
            {"kl_compare", &support->compare_},     {"kl_spread", &support->spread_},
            {"kl_check_canary", &support->canary_}, {"kl_poison", &support->poison_},

@@ -27,7 +27,9 @@ int run(const std::string& folder, const std::string& file) {
     for (auto& region : instance.regions) options.wanted.push_back({region.address, region.address + region.size});
   auto device = timed("driver and context", [&] { return open_cuda_device(options); });
   if (!device.ok()) return std::fprintf(stderr, "%s\n", device.error().message.c_str()), 3;
-  for (auto phase : {"our own kernels, translated and loaded", "the same again"})
+  if (auto text = timed("our own kernels, as PTX", [&] { return (*device)->load(Support::ptx()); }); !text.ok())
+    return std::fprintf(stderr, "%s\n", text.error().message.c_str()), 1;
+  for (auto phase : {"our own kernels, ready to be used", "the same again"})
     if (auto support = timed(phase, [&] { return Support::load(**device); }); !support.ok()) return std::fprintf(stderr, "%s\n", support.error().message.c_str()), 1;
   GpuRunnerSettings settings;
   auto runner = timed("runner: our own kernels, and the recorded memory placed", [&] { return GpuRunner::create(**device, *mep, folder, settings, [](const std::string&) {}); });
