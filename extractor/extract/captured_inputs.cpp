@@ -217,12 +217,13 @@ class Taker {
   }
 
   /// The cache mode that replays are compared in is written down here, before anything has been replayed: warm, since
-  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch.
+  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch. A
+  /// launch that had no like is compared cold: nothing like it had warmed the caches, nor the GPU.
   void describe_duration(const CapturedInstance& from, MepInstance& instance) const {
     if (from.microseconds <= 0) return;
-    instance.in_vivo.cache = "warm";
     InVivo& vivo = instance.in_vivo;
     auto& like = from.like;
+    vivo.cache = like.count == 0 && like.own > 0 ? "cold" : "warm";
     vivo.launches = like.count, vivo.low = like.low, vivo.high = like.high, vivo.own = like.own;
     if (like.count > 0) vivo.spread = (like.high - like.low) / 2 / from.microseconds;
     char text[128];
