@@ -51,8 +51,9 @@ class ErrorCollector : public clang::DiagnosticConsumer {
 /// Writes PreprocessorRecord. Locations inside macro bodies are reduced to the outermost file place.
 class Recorder : public clang::PPCallbacks {
  public:
-  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector& errors)
-      : sources_(sources), preprocessor_(preprocessor), record_(record), errors_(errors) {}
+  /// `missing`: who is told of headers that are not there; clang says so itself otherwise.
+  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector* missing)
+      : sources_(sources), preprocessor_(preprocessor), record_(record), missing_(missing) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
     record_.definitions.push_back(
@@ -113,7 +114,7 @@ class Recorder : public clang::PPCallbacks {
     include.hash_location = hash;
     include.spelling = angled ? "<" + name.str() + ">" : "\"" + name.str() + "\"";
     if (file) include.path = file->getFileEntry().tryGetRealPathName().str();
-    else errors_.not_found(sources_.getPresumedLoc(hash), name);
+    else if (missing_) missing_->not_found(sources_.getPresumedLoc(hash), name);
     record_.includes.push_back(std::move(include));
     awaiting_ = true;
   }
@@ -160,7 +161,7 @@ class Recorder : public clang::PPCallbacks {
   clang::SourceManager& sources_;
   clang::Preprocessor& preprocessor_;
   PreprocessorRecord& record_;
-  ErrorCollector& errors_;
+  ErrorCollector* missing_;
   bool awaiting_ = false;
 };
 
@@ -174,10 +175,11 @@ class ParseAction : public clang::ASTFrontendAction {
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     auto& preprocessor = compiler.getPreprocessor();
-    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_, errors_));
-    // clang gives up at the first header that is not there. Kernels seldom need it (MPI's, a library's): it is counted as
-    // an error, and the rest is read.
-    preprocessor.SetSuppressIncludeNotFoundError(true);
+    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next. In
+    // the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
+    preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
+    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
+                                                           use_despite_errors_ ? &errors_ : nullptr));
     return std::make_unique<clang::ASTConsumer>();
   }
   void ExecuteAction() override {
@@ -338,7 +340,9 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
   if (lean.errors == 0) return lean;
   KERNELIFT_ASSIGN(auto toolkit, attempt(HeaderSet::Toolkit, false));
   if (toolkit.errors == 0) return toolkit;
-  return attempt(toolkit.errors < lean.errors ? HeaderSet::Toolkit : HeaderSet::Lean, true);
+  // As many errors but other ones: the toolkit's headers had what ours stopped for.
+  bool further = toolkit.errors < lean.errors || (toolkit.errors == lean.errors && toolkit.problems != lean.problems);
+  return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true);
 }
 
 }  // namespace kernelift
