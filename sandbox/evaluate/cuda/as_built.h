@@ -51,6 +51,7 @@ class BuildChoice {
   void built(double low) { built_ = std::max(built_, low); }
   /// Who stays below this as clang builds it is not timed any further.
   double bar() const;
+  double best_screened() const { return screened_; }
   double best_built() const { return built_; }
 
  private:

@@ -164,14 +164,17 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
       if (auto known = measured_.find(key); known != measured_.end()) return known->second;
     }
     // Who is raced against clang's original may yet be built otherwise, so it is not given up too early.
-    inquiry.rival = against == Against::Clang ? choice_.bar() : candidate.recipe.is_default() ? choice_.best_built() : best_;
+    if (against == Against::Application) inquiry.rival = candidate.recipe.is_default() ? choice_.best_built() : best_;
+    else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
   Verdict verdict = lane.process->evaluate(trial_code(candidate, image), inquiry).value_or(abandoned());
   std::lock_guard lock(mutex_);
   measured_[key] = verdict;
   double low = verdict.speedup_low();
   if (against == Against::Application) best_ = std::max(best_, low);
-  if (candidate.recipe.is_default()) against == Against::Clang ? choice_.screened(low) : choice_.built(low);
+  // Without a second compiler all are raced against clang's original, whatever their recipe.
+  if (against == Against::Clang && (candidate.recipe.is_default() || rebuilders() == 0)) choice_.screened(low);
+  if (against == Against::Application && candidate.recipe.is_default()) choice_.built(low);
   return verdict;
 }
 
