@@ -7,6 +7,7 @@
 #include "extractor/slice/ir_compare.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -105,7 +106,10 @@ class Comparison {
     if (a == b) return true;
     if (!a || !b || a->getMetadataID() != b->getMetadataID()) return false;
     if (isa<DILocation>(a) || isa<DINode>(a)) return true;  // Where it was written is not what it does.
-    if (auto* left = dyn_cast<MDString>(a)) return left->getString() == cast<MDString>(b)->getString();
+    if (auto* left = dyn_cast<MDString>(a)) {
+      StringRef one = left->getString(), other = cast<MDString>(b)->getString();
+      return one == other || (other.contains("kernelift_application_main") && plain_name(one) == plain_name(other));
+    }
     if (auto* left = dyn_cast<ConstantAsMetadata>(a))
       return same_value(left->getValue(), cast<ConstantAsMetadata>(b)->getValue());
     if (auto* left = dyn_cast<LocalAsMetadata>(a))
@@ -352,6 +356,17 @@ class Comparison {
 
 std::optional<std::string> first_difference(const Function& left, const Function& right) {
   return Comparison().run(left, right);
+}
+
+std::string plain_name(llvm::StringRef mangled) {
+  std::string text = llvm::demangle(mangled.str());
+  const std::string renamed = "kernelift_application_main(";
+  for (size_t at; (at = text.find(renamed)) != std::string::npos;) {
+    size_t end = at + renamed.size();
+    for (int depth = 1; depth > 0 && end < text.size(); ++end) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    text.replace(at, end - at, "main");
+  }
+  return text;
 }
 
 }  // namespace kernelift

@@ -10,6 +10,9 @@ namespace kernelift {
 struct ProofOutcome {
   bool original_compiles = false, slice_compiles = false, equal = false;
   std::string note;
+  /// What the slice itself calls the kernel, where that is another name: a whole unit's main is called something else, and
+  /// so is then every type that is local to it (a lambda that a kernel is an instance of).
+  std::string slice_mangled;
 };
 
 /// Compares kernel `mangled` in two texts under the same options.

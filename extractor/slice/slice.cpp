@@ -151,6 +151,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
     return refused("kernel " + kernel.name + " cannot be lifted out of " + kernel.tu + ": " + why +
                    "; as a whole unit: " + proof.note);
   fill(parsed.whole, "whole-unit", proof.equal, proof.note);
+  if (!proof.slice_mangled.empty()) slice.mangled = proof.slice_mangled;
   slice.note = why;
   return slice;
 }

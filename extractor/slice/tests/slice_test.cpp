@@ -228,6 +228,27 @@ int main() { run(nullptr, 1); }
   EXPECT_TRUE(has(*slice, "#define main kernelift_application_main"));
 }
 
+TEST(Slice, AWholeUnitKnowsTheKernelOfALambdaInMainByItsNewName) {
+  TestApp app;
+  app.unit("a.cu", R"(
+template <class F> __global__ void apply(float* x, F f, F* copy, float** y) { x[0] = f(x[0]); y[0][0] = copy != nullptr; }
+int main(int argc, char** argv) {
+  float* x = nullptr;
+  auto f = [=] __device__(float v) { return v + argc; };
+  apply<<<1, 1>>>(x, f, &f, &x);
+}
+)",
+           {"-std=c++17", "--extended-lambda"});
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 1u);
+  auto slice = slice_kernel(index, index.kernels[0]);
+  ASSERT_TRUE(slice.ok()) << slice.error().message;
+  EXPECT_EQ(slice->mode, "whole-unit");
+  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+  EXPECT_NE(slice->mangled, index.kernels[0].mangled);
+  EXPECT_NE(slice->mangled.find("kernelift_application_main"), std::string::npos) << slice->mangled;
+}
+
 TEST(Slice, TakesWhatIsInitialisedInParentheses) {
   TestApp app;
   app.unit("a.cu", R"(
