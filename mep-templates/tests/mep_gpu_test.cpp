@@ -329,7 +329,7 @@ TEST_F(MepGpuTest, SaysOfAFaultThatMemoryMayBeMissing) {
   build();
   auto outcome = run();
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("FAIL  the kernel failed: cudaErrorIllegalAddress"), HasSubstr("was not recorded")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("FAIL  the kernel failed: cudaErrorIllegalAddress"), HasSubstr("the recorder did not find")));
 }
 
 TEST_F(MepGpuTest, GivesDeviceCodeTheStackAndTheHeapItHad) {

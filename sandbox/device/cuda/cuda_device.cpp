@@ -133,8 +133,9 @@ class CudaDevice : public Device {
 
   Status write(uint64_t to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return done();
-    // Up to 64 KiB come back before they have landed, and our stream waits for no other: in order only if on it.
-    return check(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_), "cannot copy to the GPU");
+    // Up to 64 KiB come back before they have landed, and neither our stream nor read() waits for another.
+    KERNELIFT_TRY(check(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_), "cannot copy to the GPU"));
+    return check(driver_.cuStreamSynchronize(stream_), "cannot copy to the GPU");
   }
   Status read(uint64_t from, std::span<std::byte> bytes) override {
     if (bytes.empty()) return done();

@@ -88,7 +88,7 @@ class Server {
     }
     auto report = runner_->calibrate(original);
     if (!report.ok()) channel_.send(kError, report.error().message);
-    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).take());
+    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).number(runner_->usable()).take());
   }
 
   void evaluate(WireReader& reader) {
@@ -164,7 +164,9 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   WireReader reader(answer);
   std::string text = reader.text();
   notes_ = reader.texts();
+  bool usable = reader.number();
   if (!reader.ok()) return environment_error("the process that uses the GPU sent nonsense");
+  if (!usable) worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
   KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
   KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
   double launches = 0;

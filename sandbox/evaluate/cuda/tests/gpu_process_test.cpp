@@ -115,6 +115,7 @@ TEST(GpuProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
     EXPECT_FALSE(rig.report.pass());
     EXPECT_THAT(rig.report.instances[0].failure, HasSubstr(why));
     EXPECT_THAT(rig.report.instances[1].failure, HasSubstr("not tried"));
+    EXPECT_FALSE(rig.process->alive()) << "whoever asks next must not ask this one";
   }
 }
 
