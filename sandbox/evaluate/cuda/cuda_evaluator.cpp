@@ -180,7 +180,7 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
 
 std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.process || !lane.process->alive())
+  if (!lane.process || !lane.process->alive() || !lane.report.pass())
     if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass()) {
       Verdict verdict;
       verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load;

@@ -180,6 +180,7 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordi
                                                       std::unique_ptr<GpuProcess> opened) {
   for (;;) {
     auto process = std::move(opened);
+    bool handed_over = process != nullptr;
     if (!process) {
       KERNELIFT_ASSIGN(process, open(nursery, ordinal));
     }
@@ -189,6 +190,8 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordi
       return process;
     }
     std::string experiment = process->experiment();
+    // What one that was in use before died of may be its past: a fresh one is asked.
+    if (experiment.empty() && handed_over && !process->alive()) continue;
     if (experiment.empty() || !fatal.insert(experiment).second) return std::move(learned).error();
   }
 }

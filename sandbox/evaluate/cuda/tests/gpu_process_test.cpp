@@ -152,6 +152,19 @@ TEST(GpuProcess, GoesOnWithoutTheRoundingsWhereOneEndsIt) {
   EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
 }
 
+TEST(GpuProcess, IsReplacedWhereItEndedBeforeItWasAskedAgain) {
+  Rig rig("faults");  // As replay: the application's code faults, and ours is asked next.
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_FALSE(rig.report.pass());
+  for (auto [image, passes] : {std::pair{"original", true}, {"hangs", false}, {"original", true}}) {
+    auto next = GpuProcess::start(*rig.nursery, 0, {code_of(image), {}, {}}, false, rig.fatal, rig.report, std::move(rig.process));
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_EQ(rig.report.pass(), passes) << rig.report.complaint();
+    rig.process = std::move(*next);
+  }
+  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+}
+
 TEST(GpuProcess, GoesOnWithoutTheApplicationsCodeWhereThatEndsIt) {
   Rig rig("original", "faults");
   ASSERT_EQ(rig.trouble, "");
