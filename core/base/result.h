@@ -28,11 +28,12 @@ inline Error environment_error(std::string message) { return {std::move(message)
 inline Error refused(std::string message) { return {std::move(message), Exit::Refused}; }
 inline Error answer_is_no(std::string message) { return {std::move(message), Exit::No}; }
 
-/// Always-on assertion for our own mistakes; never reachable from input.
+/// Always-on assertion for our own mistakes; never reachable from input. It names the file without its folder: a program that
+/// travels names no place on the machine that built it.
 #define KERNELIFT_ASSERT(condition, what)                                                            \
   do {                                                                                               \
     if (!(condition)) {                                                                              \
-      std::fprintf(stderr, "kernelift: internal error at %s:%d: %s (%s)\n", __FILE__, __LINE__, what, #condition); \
+      std::fprintf(stderr, "kernelift: internal error at %s:%d: %s (%s)\n", __FILE_NAME__, __LINE__, what, #condition); \
       std::abort();                                                                                  \
     }                                                                                                \
   } while (0)
