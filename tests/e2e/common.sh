@@ -27,7 +27,8 @@ expect_exit_in() {
 }
 
 # expect_says TEXT: the last command's output (either stream) holds the text.
-expect_says() { cat "$WORK/.out" "$WORK/.err" | grep -qF -- "$1" || { cat "$WORK/.out" "$WORK/.err" >&2; fail "nothing said: $1"; }; }
+# No pipe: grep -q ends at the first match, and a writer that is not done by then fails the whole pipe.
+expect_says() { grep -qF -- "$1" "$WORK/.out" "$WORK/.err" || { cat "$WORK/.out" "$WORK/.err" >&2; fail "nothing said: $1"; }; }
 
 # One sentence, not a stack trace: the last command's stderr has at most this many lines.
 expect_brief() { local lines; lines=$(wc -l <"$WORK/.err"); [ "$lines" -le "${1:-3}" ] || { cat "$WORK/.err" >&2; fail "$lines lines where a sentence would do"; }; }
