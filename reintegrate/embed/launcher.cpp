@@ -67,7 +67,9 @@ template <std::size_t kBytes> typename Number<kBytes>::Value number(const void* 
   return static_cast<typename Number<kBytes>::Value>(bits<kBytes>(argument));
 }
 inline unsigned long long address(const void* argument) { return bits<sizeof(void*)>(argument); }
-template <class Value> bool within(Value value, Value low, Value high) { return low <= value && value <= high; }
+template <class Value, class Limit> bool within(Value value, Limit low, Limit high) {
+  return low <= static_cast<Limit>(value) && static_cast<Limit>(value) <= high;
+}
 inline bool same(const dim3& is, unsigned x, unsigned y, unsigned z) { return is.x == x && is.y == y && is.z == z; }
 
 // The circumstances under which this code was verified; `a` points to the kernel's arguments.

@@ -33,6 +33,11 @@ std::string hex(uint64_t bits) {
   return text;
 }
 
+/// The smallest number has no literal of its own.
+std::string signed_literal(int64_t value) {
+  return value == INT64_MIN ? "(-9223372036854775807ll - 1)" : std::to_string(value) + "ll";
+}
+
 std::string dims(const Dim3& dim) {
   return std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z);
 }
@@ -144,7 +149,7 @@ class GuardWriter {
     std::vector<int64_t> ordered;
     for (uint64_t value : seen) ordered.push_back(signed_value(value, size));
     auto [low, high] = std::minmax_element(ordered.begin(), ordered.end());
-    add("within(number<" + std::to_string(size) + ">(" + argument(i) + "), " + std::to_string(*low) + "ll, " + std::to_string(*high) + "ll)",
+    add("within(number<" + std::to_string(size) + ">(" + argument(i) + "), " + signed_literal(*low) + ", " + signed_literal(*high) + ")",
         name(i) + " from " + std::to_string(*low) + " to " + std::to_string(*high));
   }
 

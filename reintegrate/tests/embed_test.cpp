@@ -231,11 +231,36 @@ class Generated : public Embed {
     auto ran = run_process(words, options);
     return !ran.ok() ? ran.error().message : ran->ok() ? ran->err : ran->out + ran->err + "(failed)";
   }
+  /// What a program prints that includes the header; needs no GPU as long as it launches nothing.
+  std::string answer(const std::string& source) {
+    EXPECT_TRUE(write_atomically(folder->path() / "k.cu", source).ok());
+    ProcessOptions options;
+    options.folder = folder->path();
+    auto built = run_process({nvcc.string(), "-std=c++17", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"}, options);
+    if (!built.ok() || !built->ok()) return built.ok() ? built->out + built->err : built.error().message;
+    auto ran = run_process({(folder->path() / "k").string()}, options);
+    return ran.ok() ? ran->out : ran.error().message;
+  }
   fs::path nvcc;
   std::optional<TemporaryFolder> folder;
   std::vector<BoundVariable> bound;
   std::string header;
 };
+
+/// Adds one instance of a kernel's arguments, laid out one after another on places of eight bytes.
+template <class... Value>
+void add_instance(Mep& mep, Value... value) {
+  MepInstance made;
+  made.id = std::to_string(mep.instances.size());
+  made.geometry = {{1, 1, 1}, {64, 1, 1}, 0, false};
+  auto put = [&](auto one) {
+    made.parameters.push_back({static_cast<uint32_t>(made.arguments.size()), sizeof one});
+    made.arguments.resize(made.arguments.size() + 8);
+    std::memcpy(made.arguments.data() + made.parameters.back().offset, &one, sizeof one);
+  };
+  (put(value), ...);
+  mep.instances.push_back(made);
+}
 
 const char* const kApplication =
     "#include \"kernelift_scale.cuh\"\n"
@@ -284,6 +309,23 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
             "  kernelift_bound::bind(taps, app::bias).launch_one(app::scale, app::other, 64, 64)(a, 4096, .5f); }\n";
   EXPECT_EQ(compile(source, {"-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-std=c++17",
                              "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}), "");
+}
+
+TEST_F(Generated, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
+  if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
+  mep.parameters.clear(), mep.instances.clear(), candidate.launches.clear();
+  for (auto type : {"int", "unsigned int", "bool", "short", "long", "unsigned char"}) mep.parameters.push_back({type, type, "", false, type});
+  add_instance(mep, int32_t{-5}, uint32_t{3}, true, int16_t{-7}, int64_t{INT64_MIN}, uint8_t{1});
+  add_instance(mep, int32_t{96}, uint32_t{4000000001u}, false, int16_t{9}, int64_t{3}, uint8_t{201});
+  write_header();
+  EXPECT_EQ(answer("#include \"kernelift_scale.cuh\"\n"
+                   "static int in(int i, unsigned u, bool b, short s, long l, unsigned char c) {\n"
+                   "  void* a[] = {&i, &u, &b, &s, &l, &c};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
+                   "int main() {\n  const long low = -9223372036854775807l - 1;\n"
+                   "  std::printf(\"%d%d%d \", in(-5, 3, true, -7, low, 1), in(96, 4000000001u, false, 9, 3, 201), in(0, 2147483649u, true, 0, 0, 128));\n"
+                   "  std::printf(\"%d%d%d%d%d%d%d\\n\", in(-6, 3, true, -7, 0, 1), in(97, 3, true, -7, 0, 1), in(0, 2, true, 0, 0, 1), in(0, 4000000002u, true, 0, 0, 1),\n"
+                   "              in(0, 3, true, -8, 0, 1), in(0, 3, true, 0, 4, 1), in(0, 3, true, 0, 0, 202));\n}\n"),
+            "111 0000000\n");
 }
 
 /// The CPU device's runtime has no libraries of kernels: the application must still build there, and be right.
