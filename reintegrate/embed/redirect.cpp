@@ -57,6 +57,11 @@ bool is_plain_name(std::string_view text) {
   return !text.empty();
 }
 
+std::string_view last_identifier(std::string_view name) {
+  size_t colon = name.rfind(':');
+  return trimmed(colon == name.npos ? name : name.substr(colon + 1));
+}
+
 class Redirection {
  public:
   Redirection(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher)
@@ -105,10 +110,12 @@ class Redirection {
     if (site_.argument_text.size() < mep_.parameters.size())
       return refused(place_ + " leaves arguments to their defaults, which a launch through a pointer has not");
     bool alone = site_.kernels.size() <= 1;
+    // Another name is a variable, which may hold any kernel.
+    bool own_name = is_plain_name(callee) && last_identifier(callee) == last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
     std::string head = launcher_;
     if (!is_template_instance(mep_)) {
-      head += alone && is_plain_name(callee) ? "launch(" + std::string(callee) : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
-    } else if (callee.back() == '>') {
+      head += alone && own_name ? "launch(" + std::string(callee) : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+    } else if (callee.back() == '>' || !own_name) {
       head += "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (alone) {
       head += "launch(" + mep_.kernel_name;
