@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "core/base/hash.h"
 #include "reintegrate/embed/ptx_text.h"
@@ -38,6 +39,9 @@ const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', writte
 #endif
 
 namespace @NAME@ {
+// Of this very text: where other kernels of the name have such a file too, in this program or in what it loads, the linker
+// must not take the one's functions for the other's.
+inline namespace @VERSION@ {
 namespace code {
 
 // The application's variables that the tuned code reads copies of.
@@ -69,6 +73,10 @@ template <std::size_t kBytes> typename Number<kBytes>::Value number(const void* 
 inline unsigned long long address(const void* argument) { return bits<sizeof(void*)>(argument); }
 template <class Value, class Limit> bool within(Value value, Limit low, Limit high) {
   return low <= static_cast<Limit>(value) && static_cast<Limit>(value) <= high;
+}
+// p and what follows it ends before q begins, or the other way round.
+inline bool apart(unsigned long long p, unsigned long long p_bytes, unsigned long long q, unsigned long long q_bytes) {
+  return p < q ? q - p >= p_bytes : p - q >= q_bytes;
 }
 inline bool same(const dim3& is, unsigned x, unsigned y, unsigned z) { return is.x == x && is.y == y && is.z == z; }
 
@@ -253,6 +261,7 @@ cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 b
   return cudaLaunchKernel(entry, grid, block, arguments, shared, stream);
 }
 @SITE_END@
+}  // namespace @VERSION@
 }  // namespace @NAME@
 )text";
 
@@ -401,24 +410,28 @@ Result<std::string> preparation(const Mep& mep, const Candidate& candidate) {
 
 std::string launcher_name(const std::string& kernel_name) {
   constexpr size_t kLongest = 60;
+  constexpr size_t kHashed = 9;
   std::string name = "kernelift_";
+  bool lossy = false;
   for (char c : kernel_name) {
     bool plain = std::isalnum(static_cast<unsigned char>(c));
+    lossy |= !plain && !std::strchr("_:<>, ", c);
     if (plain || name.back() != '_') name += plain ? c : '_';
   }
   while (name.back() == '_') name.pop_back();
-  if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "_" + hash_text(kernel_name).hex().substr(0, 8);
+  if (lossy || name.size() > kLongest) name = name.substr(0, kLongest - kHashed) + "_" + hash_text(kernel_name).hex().substr(0, kHashed - 1);
   return name;
 }
 
-std::string launcher_prefix(const std::string& kernel_name, const std::vector<BoundVariable>& bound) {
+std::string launcher_prefix(const std::string& launcher, const std::vector<BoundVariable>& bound) {
   std::string list;
   for (auto& variable : bound) list += (list.empty() ? "" : ", ") + variable.spelling;
-  return launcher_name(kernel_name) + "::" + (bound.empty() ? "" : "bind(" + list + ").");
+  return launcher + "::" + (bound.empty() ? "" : "bind(" + list + ").");
 }
 
 Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
-                                  const std::vector<BoundVariable>& bound, const std::vector<std::string>& launched_in) {
+                                  const std::vector<BoundVariable>& bound, const std::vector<std::string>& launched_in,
+                                  const std::filesystem::path& header) {
   std::string arch = ptx_target(code.ptx);
   bool known = arch.size() >= 5 && arch.starts_with("sm_") && arch.find_first_not_of("0123456789", 3) == arch.npos;
   if (!known) return refused("the PTX is for '" + arch + "', which is no plain compute capability: the launcher could not tell which GPU it suits");
@@ -472,10 +485,12 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   replace_all(body, "@ENTRY@", code.entry);
   for (std::string* part : {&text, &body}) {
     replace_all(*part, "@VARIABLES@", std::to_string(bound.size()));
-    replace_all(*part, "@NAME@", launcher_name(mep.kernel_name));
+    replace_all(*part, "@NAME@", header.empty() ? launcher_name(mep.kernel_name) : header.stem().string());
     replace_all(*part, "@KERNEL@", one_line(mep.kernel_name));
   }
-  return text + literal(code.ptx) + body;
+  text += literal(code.ptx) + body;
+  replace_all(text, "@VERSION@", "v_" + hash_text(header.generic_string() + "\n" + text).hex().substr(0, 16));
+  return text;
 }
 
 }  // namespace kernelift

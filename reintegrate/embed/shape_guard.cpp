@@ -153,16 +153,54 @@ class GuardWriter {
         name(i) + " from " + std::to_string(*low) + " to " + std::to_string(*high));
   }
 
+  /// How far the memory reaches that a pointer was recorded with, before the pointer and after it.
+  struct Reach { uint64_t before = 0, after = 1; };
+  struct Seen { uint64_t pointer = 0; const MepRegion* region = nullptr; };
+
+  Seen seen(const MepInstance& instance, size_t i) const {
+    Seen found{bits_of(instance, i)};
+    for (auto& region : instance.regions)
+      if (region.address <= found.pointer && found.pointer - region.address < region.size) found.region = &region;
+    return found;
+  }
+  Reach reach(size_t i) const {
+    Reach most;
+    for (auto& instance : mep_.instances)
+      if (Seen at = seen(instance, i); at.region) {
+        most.before = std::max(most.before, at.pointer - at.region->address);
+        most.after = std::max(most.after, at.region->address + at.region->size - at.pointer);
+      }
+    return most;
+  }
+
+  /// The tuner may have added __restrict__, so what was apart must be apart to the last byte; and what overlapped, or may
+  /// have, as both pointed into one allocation, must lie as it lay.
   void distinctness() {
     for (size_t a = 0; a < pointers_.size(); ++a)
-      for (size_t b = a + 1; b < pointers_.size(); ++b) {
-        size_t i = pointers_[a], j = pointers_[b];
-        bool ever_equal = false, ever_distinct = false;
-        for (auto& instance : mep_.instances) (bits_of(instance, i) == bits_of(instance, j) ? ever_equal : ever_distinct) = true;
-        if (ever_equal && ever_distinct) continue;
-        const char* relation = ever_equal ? " == " : " != ";
-        add("address(" + argument(i) + ")" + relation + "address(" + argument(j) + ")", name(i) + relation + name(j));
-      }
+      for (size_t b = a + 1; b < pointers_.size(); ++b) pair(pointers_[a], pointers_[b]);
+  }
+
+  void pair(size_t i, size_t j) {
+    bool apart = false, null = false;
+    std::set<int64_t> differences;
+    for (auto& instance : mep_.instances) {
+      Seen first = seen(instance, i), second = seen(instance, j);
+      if (!first.pointer || !second.pointer) null = true;
+      else if (first.pointer == second.pointer || (first.region && first.region == second.region)) differences.insert(static_cast<int64_t>(second.pointer - first.pointer));
+      else apart = true;
+    }
+    const std::string p = "address(" + argument(i) + ")", q = "address(" + argument(j) + ")";
+    std::vector<GuardClause> ways;
+    if (null) ways.push_back({p + " == 0 || " + q + " == 0", "one of " + name(i) + " and " + name(j) + " null"});
+    if (apart) {
+      Reach first = reach(i), second = reach(j);
+      ways.push_back({"apart(" + p + ", " + std::to_string(first.after + second.before) + "ull, " + q + ", " + std::to_string(second.after + first.before) + "ull)",
+                      name(i) + " (" + std::to_string(first.after) + " bytes) apart from " + name(j) + " (" + std::to_string(second.after) + " bytes)"});
+    }
+    for (int64_t difference : differences)
+      ways.push_back({q + " - " + p + " == static_cast<unsigned long long>(" + signed_literal(difference) + ")",
+                      difference == 0 ? name(i) + " == " + name(j) : name(j) + " " + std::to_string(difference) + " bytes from " + name(i)});
+    guard_.clauses.push_back(any_of(ways, ""));
   }
 
   const Mep& mep_;

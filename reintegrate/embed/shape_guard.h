@@ -2,7 +2,7 @@
 // instances are all there is to go by, so the guard says what they have in common. Code whose source is the original's
 // own, compiled otherwise, computes the same whatever it is given: it is bound to the block alone. A source that was
 // changed may rely on anything that the instances never contradicted, and is bound to their grids, to scalars' values or
-// range and divisibility, and to pointers' alignment and distinctness.
+// range and divisibility, and to pointers' alignment and how the memory behind them lay: apart, or so far from one another.
 #pragma once
 #include <string>
 #include <vector>

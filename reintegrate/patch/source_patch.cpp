@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "reintegrate/embed/launcher.h"
+#include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/text_diff.h"
@@ -367,7 +368,9 @@ class Planner {
   const ScannedKernel* this_kernel() const {
     if (!q_.scan) return nullptr;
     for (auto& kernel : q_.scan->kernels)
-      if (kernel.id == mep_.kernel_id || kernel.key == mep_.kernel_key) return &kernel;
+      if (kernel.id == mep_.kernel_id) return &kernel;
+    for (auto& kernel : q_.scan->kernels)  // Of that key in another unit: the unit may have been scanned under another name.
+      if (kernel.key == mep_.kernel_key) return &kernel;
     return nullptr;
   }
 
@@ -411,14 +414,14 @@ class Planner {
     KERNELIFT_ASSIGN(bound_, bound_variables(mep_, q_.embedded->ptx));
     KERNELIFT_TRY(check_overloads());
     KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate));
-    if (fs::path header = existing_launcher(); mep_.launches.empty() && !header.empty()) return renew(header, guard);
-    std::string launcher = launcher_name(mep_.kernel_name), first_refusal;
+    if (fs::path header = place_.existing(); mep_.launches.empty() && !header.empty()) return renew(header, guard);
+    std::string launcher = place_.name(), first_refusal;
     std::vector<std::string> launched_in;
     fs::path header;
     for (auto& site : mep_.launches) {
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, open(site.range.file));
-      auto edits = redirect_launch(mep_, site, file->text, launcher_prefix(mep_.kernel_name, bound_));
+      auto edits = redirect_launch(mep_, site, file->text, launcher_prefix(launcher, bound_));
       if (!edits.ok()) {
         if (first_refusal.empty()) first_refusal = edits.error().message;
         notes_.push_back("Left as it is: " + edits.error().message + ".");
@@ -435,13 +438,13 @@ class Planner {
     if (launched_in.empty())
       return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name + "' is known, through which embedded code could be reached" : first_refusal);
     std::error_code code;
-    if (fs::exists(header, code))
-      return refused(header.string() + " is there already, and launches of '" + mep_.kernel_name + "' do not go through it: remove it first");
+    if (fs::exists(header, code)) return refused(place_.occupied(header, launched_in));
     point_to(header.filename().string());
     note_embedding(header, guard);
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in));
+    fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in, relative));
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
-    patch.changes.push_back({header, header.lexically_relative(fs::weakly_canonical(q_.root, code)).string(), "", text, /*created=*/true});
+    patch.changes.push_back({header, relative.string(), "", text, /*created=*/true});
     patch.embeds = true;
     return patch;
   }
@@ -450,12 +453,14 @@ class Planner {
   Result<SourcePatch> renew(const fs::path& header, const ShapeGuard& guard) {
     OpenFile* file = nullptr;
     KERNELIFT_ASSIGN(file, open(header.string()));
-    if (!file->text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'"))
+    if (!place_.is_own(file->text))
       return refused(header.string() + " is not a file that `kernelift apply` wrote for '" + mep_.kernel_name + "'");
     bool bound = file->text.find("class Site {") != std::string::npos;
-    if (bound != !bound_.empty() || (bound && file->text.find(launcher_prefix("", bound_).substr(launcher_name("").size() + 2) + "launch(...)") == std::string::npos))
+    if (bound != !bound_.empty() || (bound && file->text.find(launcher_prefix("", bound_).substr(2) + "launch(...)") == std::string::npos))
       return refused("it reads other constants than the embedded code that its launches are written for: remove " + header.string() + " first");
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}));
+    std::error_code code;
+    fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));
+    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}, relative));
     add(*file, 0, file->text.size(), text);
     note_embedding(header, guard);
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
@@ -473,24 +478,10 @@ class Planner {
   /// Where embedded code runs in the kernel's place, an edit of the kernel would change nothing.
   Status check_not_embedded() {
     std::error_code code;
-    fs::path header = existing_launcher();
+    fs::path header = place_.existing();
     if (header.empty()) return done();
     return refused("'" + mep_.kernel_name + "' runs embedded code (" + header.lexically_relative(fs::weakly_canonical(q_.root, code)).string() +
                    "), so that a change of its source would have no effect: remove that first, as the file's head says");
-  }
-
-  /// The generated header of this kernel that an earlier patch has left beside it or its unit; empty if there is none.
-  fs::path existing_launcher() const {
-    std::error_code code;
-    std::vector<std::string> beside{mep_.unit};
-    if (const ScannedKernel* mine = this_kernel()) beside.push_back(mine->definition.file);
-    for (auto& site : mep_.launches) beside.push_back(site.range.file);
-    for (auto& file : beside) {
-      fs::path folder = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : q_.root / file, code).parent_path();
-      fs::path header = folder / (launcher_name(mep_.kernel_name) + ".cuh");
-      if (fs::exists(header, code)) return header;
-    }
-    return {};
   }
 
   /// A pointer to one of several functions of a name cannot be written without their types.
@@ -557,6 +548,7 @@ class Planner {
 
   const PatchQuestion& q_;
   const Mep& mep_;
+  const LauncherPlace place_{q_.mep, this_kernel(), q_.scan, q_.root};
   std::vector<TextLine> old_lines_, new_lines_;
   std::vector<BoundVariable> bound_;
   std::map<std::string, OpenFile> files_;

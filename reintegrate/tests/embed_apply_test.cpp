@@ -226,5 +226,28 @@ TEST_F(EmbedApply, RefusesToPutOneOnTopOfAnother) {
   EXPECT_EQ(read("src/kernelift_sleepy.cuh"), "// mine\n");
 }
 
+TEST_F(EmbedApply, TellsAStaticKernelOfTheSameNameInAnotherFileFromItsOwn) {
+  // That of src/other.cu has a launcher, beside src/k.cu.
+  ScannedKernel other = request.scan->kernels[0];
+  other.id = "feedbeef", other.definition.file = "src/other.cu";
+  request.scan->kernels.push_back(other);
+  write("src/other.cu", "void host(float* a) { kernelift_sleepy::launch(sleepy, 1, 64)(a); }\n");
+  const std::string theirs = "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n";
+  write("src/kernelift_sleepy.cuh", theirs);
+  candidate(1.005, 5);
+  // What is planned is seen; the application's toy build knows only the plain name.
+  RunTrial& trial = offer.promising[0];
+  auto embedded = offer.make_embedded(trial);
+  ASSERT_TRUE(embedded.ok());
+  auto patch = plan_patch({request.mep, request.original, trial.candidate, &*request.scan, root, &*embedded});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  std::string own = "kernelift_sleepy_" + request.mep.kernel_id;
+  EXPECT_NE(patch->diff().find(own + "::launch(sleepy, 1, BLOCK)(a)"), std::string::npos) << patch->diff();
+  EXPECT_NE(patch->diff().find("namespace " + own + " {"), std::string::npos);
+  EXPECT_EQ(patch->diff().find("--- a/src/kernelift_sleepy.cuh"), std::string::npos);
+  // And its source may be patched as if the other's were not there.
+  EXPECT_TRUE(plan_patch({request.mep, request.original, trial.candidate, &*request.scan, root, nullptr}).ok());
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -156,6 +156,14 @@ TEST_F(Redirect, ComparesWhereASiteLaunchesMoreThanTheTunedKernel) {
   EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)", {"1", "2"}).find("could not tell them apart"), std::string::npos);
 }
 
+TEST_F(Redirect, ComparesWhereTheCalleeIsAVariableThatMayHoldAnotherKernel) {
+  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"), "L::launch_one(scale, how, g, b)(a, n, f);");
+  mep.kernel_name = "ns::scale<float, 8>";
+  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"), "L::launch_one(ns::scale<float, 8>, how, g, b)(a, n, f);");
+  mep.kernel_name = "ns::scale";
+  EXPECT_EQ(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)"), "L::launch(scale, g, b)(a, n, f);");
+}
+
 TEST_F(Redirect, TakesCallsOfTheRuntimeAndRefusesOthersByName) {
   EXPECT_EQ(redirected("e = cudaLaunchKernel((const void*)scale, g, b, args, 0, s);", "cudaLaunchKernel((const void*)scale, g, b, args, 0, s)"),
             "e = L::launch_packed(scale, (const void*)scale, g, b, args, 0, s);");
@@ -232,11 +240,13 @@ class Generated : public Embed {
     return !ran.ok() ? ran.error().message : ran->ok() ? ran->err : ran->out + ran->err + "(failed)";
   }
   /// What a program prints that includes the header; needs no GPU as long as it launches nothing.
-  std::string answer(const std::string& source) {
+  std::string answer(const std::string& source, const std::vector<std::string>& more = {}) {
     EXPECT_TRUE(write_atomically(folder->path() / "k.cu", source).ok());
     ProcessOptions options;
     options.folder = folder->path();
-    auto built = run_process({nvcc.string(), "-std=c++17", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"}, options);
+    std::vector<std::string> words{nvcc.string(), "-std=c++17", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"};
+    words.insert(words.end(), more.begin(), more.end());
+    auto built = run_process(words, options);
     if (!built.ok() || !built->ok()) return built.ok() ? built->out + built->err : built.error().message;
     auto ran = run_process({(folder->path() / "k").string()}, options);
     return ran.ok() ? ran->out : ran.error().message;
@@ -298,7 +308,7 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
   }
   // And of a kernel that reads constants.
   bound = {{"taps", "taps", 16}, {"_ZN3app4biasE", "app::bias", 4}};
-  EXPECT_EQ(launcher_prefix("scale", bound), "kernelift_scale::bind(taps, app::bias).");
+  EXPECT_EQ(launcher_prefix("kernelift_scale", bound), "kernelift_scale::bind(taps, app::bias).");
   write_header();
   EXPECT_EQ(header.find('@'), std::string::npos);
   ASSERT_TRUE(write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound")).ok());
@@ -326,6 +336,46 @@ TEST_F(Generated, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
                    "  std::printf(\"%d%d%d%d%d%d%d\\n\", in(-6, 3, true, -7, 0, 1), in(97, 3, true, -7, 0, 1), in(0, 2, true, 0, 0, 1), in(0, 4000000002u, true, 0, 0, 1),\n"
                    "              in(0, 3, true, -8, 0, 1), in(0, 3, true, 0, 4, 1), in(0, 3, true, 0, 0, 202));\n}\n"),
             "111 0000000\n");
+}
+
+TEST_F(Generated, GuardsThatWhatLayApartLiesApartToTheLastByte) {
+  if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
+  mep.parameters.clear(), mep.instances.clear(), candidate.launches.clear();
+  for (auto name : {"in", "out", "also", "end"}) mep.parameters.push_back({name, "float *", "float", false, ""});
+  add_instance(mep, uint64_t{0x1000}, uint64_t{0x2000}, uint64_t{0x2000}, uint64_t{0x2040});
+  mep.instances[0].regions.resize(2);
+  mep.instances[0].regions[0].address = 0x1000, mep.instances[0].regions[0].size = 256;
+  mep.instances[0].regions[1].address = 0x2000, mep.instances[0].regions[1].size = 512;
+  write_header();
+  EXPECT_NE(header.find("out == also"), header.npos);
+  EXPECT_EQ(answer("#include \"kernelift_scale.cuh\"\n"
+                   "static int at(unsigned long long in, unsigned long long out, unsigned long long also, unsigned long long end) {\n"
+                   "  void* a[] = {&in, &out, &also, &end};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
+                   "int main() {\n"
+                   "  std::printf(\"%d%d%d \", at(0x1000, 0x2000, 0x2000, 0x2040), at(0x1000, 0x1100, 0x1100, 0x1140), at(0x2200, 0x2000, 0x2000, 0x2040));\n"
+                   "  std::printf(\"%d%d%d%d%d\\n\", at(0x1000, 0x1000, 0x1000, 0x1040), at(0x1000, 0x10e0, 0x10e0, 0x1120), at(0x21e0, 0x2000, 0x2000, 0x2040),\n"
+                   "              at(0x1000, 0x2000, 0x4000, 0x2040), at(0x1000, 0x2000, 0x2000, 0x2080));\n}\n"),
+            "111 00000\n");
+}
+
+/// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of one
+/// name the linker keeps one.
+TEST_F(Generated, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
+  if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
+  for (const char* unit : {"a", "b"}) {
+    auto guard = shape_guard(mep, "original", candidate);
+    ASSERT_TRUE(guard.ok());
+    auto text = launcher_text(mep, candidate, code, *guard, bound, {"k.cu"}, fs::path(unit) / "kernelift_scale.cuh");
+    ASSERT_TRUE(text.ok());
+    ASSERT_TRUE(write_atomically(folder->path() / (std::string(unit) + ".cuh"), *text).ok());
+    ASSERT_TRUE(write_atomically(folder->path() / (std::string(unit) + ".cu"),
+                                 "#include \"" + std::string(unit) + ".cuh\"\nbool in_" + unit + "(int n) {\n  float* data = reinterpret_cast<float*>(64); float f = 0.5f;\n"
+                                 "  void* a[] = {&data, &n, &f};\n  return kernelift_scale::code::verified(64, 64, 65536, a);\n}\n").ok());
+    mep.instances.clear();
+    instance(0x7f0000000040, 96, 0.5f, 64);  // What b was verified with.
+    mep.instances[0].geometry.shared_bytes = 65536;
+  }
+  EXPECT_EQ(answer("#include \"a.cu\"\nbool in_b(int n);\nint main() { std::printf(\"%d%d%d%d\\n\", in_a(4096), in_a(96), in_b(4096), in_b(96)); }\n", {"b.cu"}), "1001\n");
 }
 
 /// The CPU device's runtime has no libraries of kernels: the application must still build there, and be right.
@@ -364,6 +414,7 @@ TEST_F(Generated, SaysWhatItIsAndWhenItRuns) {
   EXPECT_EQ(header.find('@'), std::string::npos);
   EXPECT_EQ(launcher_name("ns::smooth<float, 8>"), "kernelift_ns_smooth_float_8");
   EXPECT_LE(launcher_name(std::string(300, 'x')).size(), 60u);
+  EXPECT_NE(launcher_name("k<-1>"), launcher_name("k<1>"));
 }
 
 TEST_F(Generated, RefusesAnArchitectureThatItCouldNotTellApart) {
