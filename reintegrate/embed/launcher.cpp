@@ -33,6 +33,7 @@ const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', writte
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 
 #ifndef KERNELIFT_EMBED
 #define KERNELIFT_EMBED 1
@@ -51,7 +52,7 @@ struct Symbols {
 };
 
 // Toolkits before CUDA 12.1 know no libraries of kernels, and the CPU device knows no PTX: there it is the original that runs.
-#if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)
+#if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)@MACROS@
 )text";
 
 // Split, as compilers may take no longer literals either.
@@ -86,14 +87,19 @@ inline bool verified(const dim3& grid, const dim3& block, std::size_t shared, vo
   return @CLAUSES@;
 }
 
-// The kernel's parameters, by their sizes: a kernel whose parameters have changed since is another one.
-inline bool same_parameters(const std::size_t* sizes, std::size_t count) {
-  static const std::size_t known[] = {@SIZES@};
-  if (count != @COUNT@) return false;
-  for (std::size_t i = 0; i < count; ++i)
-    if (sizes[i] != known[i]) return false;
-  return true;
-}
+// The kernel's parameters: a kernel whose parameters have changed since, or that is compiled for other types, is another one.
+// Plain types are compared, whatever their qualifiers; of others (structures, vectors) the size is.
+template <std::size_t kBytes> struct Sized;
+template <class T> struct Plain { typedef typename std::remove_cv<T>::type Type; };
+template <class T> struct Plain<T*> { typedef typename std::remove_cv<T>::type* Type; };
+template <class P, class Known> struct Same : std::is_same<typename Plain<typename std::remove_cv<P>::type>::Type, Known> {};
+template <class P, std::size_t kBytes> struct Same<P, Sized<kBytes> > : std::integral_constant<bool, sizeof(P) == kBytes> {};
+template <class... P> struct List {};
+template <class A, class B> struct SameAll : std::false_type {};
+template <> struct SameAll<List<>, List<> > : std::true_type {};
+template <class P, class... Ps, class K, class... Ks>
+struct SameAll<List<P, Ps...>, List<K, Ks...> > : std::integral_constant<bool, Same<P, K>::value && SameAll<List<Ps...>, List<Ks...> >::value> {};
+template <class... P> bool same_parameters() { return SameAll<List<P...>, List<@TYPES@> >::value; }
 
 )text";
 
@@ -208,7 +214,7 @@ inline bool run(const Symbols& symbols, const dim3& grid, const dim3& block, std
 
 #else
 inline bool run(const Symbols&, const dim3&, const dim3&, std::size_t, cudaStream_t, void**) { return false; }
-inline bool same_parameters(const std::size_t*, std::size_t) { return false; }
+template <class... P> bool same_parameters() { return false; }
 #endif
 
 }  // namespace code
@@ -221,9 +227,8 @@ template <class... P> class Launch {
   Launch(const code::Symbols& symbols, void (*kernel)(P...), bool tuned, dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream)
       : symbols_(symbols), kernel_(kernel), tuned_(tuned), grid_(grid), block_(block), shared_(shared), stream_(stream) {}
   void operator()(P... arguments) const {
-    const std::size_t sizes[] = {sizeof(P)..., 0};
     void* addresses[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(arguments)))..., nullptr};
-    if (tuned_ && code::same_parameters(sizes, sizeof...(P)) && code::run(symbols_, grid_, block_, shared_, stream_, addresses)) return;
+    if (tuned_ && code::same_parameters<P...>() && code::run(symbols_, grid_, block_, shared_, stream_, addresses)) return;
     kernel_<<<grid_, block_, shared_, stream_>>>(static_cast<P&&>(arguments)...);
   }
 
@@ -253,9 +258,8 @@ Launch<P...> launch_one(void (*tuned)(Q...), void (*kernel)(P...), dim3 grid, di
 template <class Kernel, class... Q>
 cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
                           cudaStream_t stream = 0)@CONST@ {
-  const std::size_t sizes[] = {sizeof(Q)..., 0};
   const void* entry = reinterpret_cast<const void*>(kernel);
-  if (reinterpret_cast<const void*>(tuned) == entry && code::same_parameters(sizes, sizeof...(Q)) &&
+  if (reinterpret_cast<const void*>(tuned) == entry && code::same_parameters<Q...>() &&
       code::run(@SYMBOLS@, grid, block, shared, stream, arguments))
     return cudaSuccess;
   return cudaLaunchKernel(entry, grid, block, arguments, shared, stream);
@@ -444,6 +448,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     clauses += (clauses.empty() ? "" : " &&\n         ") + clause.code;
     conditions += "; " + clause.text;
   }
+  for (auto& macro : guard.macros) conditions += "; compiled with " + macro.text;
   std::string story = comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler + " made of a tuned version of '" + mep.kernel_name + "' (" + code.origin +
                               "). The launches in " + files + " go through launch() below. Why it is not C++: " + code.why);
   story += comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." + std::to_string(version % 10) +
@@ -451,8 +456,12 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
-  std::string sizes, text = std::string(kHead);
-  for (auto& parameter : mep.instances[0].parameters) sizes += std::to_string(parameter.size) + ", ";
+  std::string types, macros, text = std::string(kHead);
+  for (size_t i = 0; i < mep.instances[0].parameters.size(); ++i) {
+    bool plain = i < guard.types.size() && !guard.types[i].empty();
+    types += (i ? ", " : "") + (plain ? guard.types[i] : "Sized<" + std::to_string(mep.instances[0].parameters[i].size) + ">");
+  }
+  for (auto& macro : guard.macros) macros += " && \\\n    " + macro.code;
   std::string body = std::string(kBodyGuard) + kBodyModule + kBodyLaunch;
   KERNELIFT_ASSIGN(std::string prepare, preparation(mep, candidate));
   std::string list, bytes, spellings;
@@ -467,6 +476,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   if (!bound.empty())
     story += comment("Constants: it has its own " + spellings + "; each launch first copies the application's to it (" + std::to_string(copied) + " bytes), in its stream.");
   replace_all(text, "@STORY@", story);
+  replace_all(text, "@MACROS@", macros);
   replace_all(body, "@BINDING@", bound.empty() ? "" : kBinding);
   replace_all(body, "@SITE@", bound.empty() ? "" : kSite);
   replace_all(body, "@SITE_END@", bound.empty() ? "" : kSiteEnd);
@@ -476,8 +486,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   replace_all(body, "@BYTES@", bytes);
   replace_all(body, "@SPELLINGS@", spellings);
   replace_all(body, "@CLAUSES@", clauses.empty() ? "true" : clauses);
-  replace_all(body, "@SIZES@", sizes + "0");
-  replace_all(body, "@COUNT@", std::to_string(mep.instances[0].parameters.size()));
+  replace_all(body, "@TYPES@", types);
   replace_all(body, "@MAJOR@", major);
   replace_all(body, "@MINOR@", minor);
   replace_all(body, "@PREPARE@", prepare);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <regex>
 #include <set>
 
 namespace kernelift {
@@ -82,6 +83,32 @@ class GuardWriter {
     guard_.clauses.push_back(any_of(parts, "grid "));
   }
 
+  /// The same source compiled with another -DDATA_TYPE has parameters of the same sizes.
+  void types() {
+    static const std::set<std::string> known = {"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int",
+                                                "long", "unsigned long", "long long", "unsigned long long", "float", "double", "void"};
+    std::string open;
+    for (auto& parameter : mep_.parameters) {
+      const std::string& type = parameter.pointee.empty() ? parameter.scalar : parameter.pointee;
+      bool spelled = known.contains(type);
+      guard_.types.push_back(spelled ? type + (parameter.pointee.empty() ? "" : "*") : "");
+      if (!spelled) open += (open.empty() ? "'" : ", '") + parameter.name + "'";
+    }
+    if (!open.empty()) guard_.unguarded.push_back("the type of " + open + " beyond its size");
+  }
+
+  /// Integers that the compile command defined: the code was compiled with their values.
+  void macros() {
+    for (size_t i = 0; i < mep_.compile_flags.size(); ++i) {
+      std::string flag = mep_.compile_flags[i];
+      if (flag == "-D" && i + 1 < mep_.compile_flags.size()) flag += mep_.compile_flags[++i];
+      static const std::regex integer("-D([A-Za-z][A-Za-z0-9_]*)=(-?(?:0|[1-9][0-9]*))");
+      std::smatch match;
+      if (std::regex_match(flag, match, integer)) guard_.macros.push_back({"defined(" + match[1].str() + ") && " + match[1].str() + " == " + match[2].str(), match[1].str() + "=" + match[2].str()});
+      else if (flag.starts_with("-D") && flag.find('=') != flag.npos && !flag.starts_with("-D_")) guard_.unguarded.push_back("the macro in " + flag);
+    }
+  }
+
   void arguments() {
     for (size_t i = 0; i < mep_.parameters.size(); ++i) {
       const ScannedParameter& parameter = mep_.parameters[i];
@@ -120,7 +147,7 @@ class GuardWriter {
 
   void real(size_t i, uint32_t size) {
     std::vector<uint64_t> seen = values(i);
-    if (seen.size() > 1) return;  // It varies, so nothing was built on one value.
+    if (seen.size() > 1) return guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
     double shown = 0;
     if (size == 8) std::memcpy(&shown, &seen[0], 8);
     float single = 0;
@@ -240,6 +267,7 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   }
   ShapeGuard guard;
   GuardWriter writer(mep, guard);
+  writer.types(), writer.macros();
   bool recompiled = is_only_recompiled(mep, original, candidate);
   writer.launch(/*grids=*/!recompiled);
   if (!recompiled) writer.arguments();

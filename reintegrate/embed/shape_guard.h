@@ -19,6 +19,8 @@ struct GuardClause {
 
 struct ShapeGuard {
   std::vector<GuardClause> clauses;
+  std::vector<std::string> types;      ///< Per parameter the type that it must have, as C++ spells it; or empty: any of its size.
+  std::vector<GuardClause> macros;     ///< Conditions of the preprocessor: how the application was compiled.
   std::vector<std::string> unguarded;  ///< What could not be put into a clause: "the members of 'p'".
 };
 

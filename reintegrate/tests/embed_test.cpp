@@ -358,6 +358,25 @@ TEST_F(Generated, GuardsThatWhatLayApartLiesApartToTheLastByte) {
             "111 00000\n");
 }
 
+/// One source, compiled with -DDATA_TYPE=double or -DN=100, is another kernel, though its parameters are as large as ever.
+TEST_F(Generated, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
+  if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
+  mep.compile_flags = {"-O3", "-DN=64", "-D", "SHIFT=-2", "-DNAME=x", "-DPLAIN"};
+  mep.parameters.push_back({"cell", "Cell", "", false, ""});
+  mep.instances[0].parameters.push_back({16, 8}), mep.instances[0].arguments.resize(24);
+  write_header();
+  EXPECT_NE(header.find("compiled with N=64; compiled with SHIFT=-2"), header.npos) << header.substr(0, 2500);
+  EXPECT_NE(header.find("the macro in -DNAME=x"), header.npos);
+  EXPECT_NE(header.find("the type of 'cell' beyond its size"), header.npos);
+  const char* source = "#include \"kernelift_scale.cuh\"\nusing namespace kernelift_scale::code;\nstruct Cell { float x, y; };\nstruct Other { double x, y; };\n"
+                       "int main() {\n  std::printf(\"%d%d%d%d%d%d%d\\n\", same_parameters<float*, int, float, Cell>(), same_parameters<const float*, const int, float, Cell>(),\n"
+                       "      same_parameters<double*, int, float, Cell>(), same_parameters<float*, unsigned, float, Cell>(), same_parameters<float*, int, int, Cell>(),\n"
+                       "      same_parameters<float*, int, float, Other>(), same_parameters<float*, int, float>());\n}\n";
+  EXPECT_EQ(answer(source, {"-DN=64", "-DSHIFT=-2"}), "1100000\n");
+  EXPECT_EQ(answer(source, {"-DN=100", "-DSHIFT=-2"}), "0000000\n");
+  EXPECT_EQ(answer(source, {"-DN=64"}), "0000000\n");
+}
+
 /// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of one
 /// name the linker keeps one.
 TEST_F(Generated, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
