@@ -75,6 +75,8 @@ class Tuning {
   /// Arms, the next to be asked first: the opening's, then as the bandit ranks them.
   std::vector<size_t> order() const;
   Result<bool> collect();
+  /// What was in flight when the evaluator gave up and has figures all the same.
+  Status collect_left_over();
   Status store(InFlight& done, const Verdict& verdict);
   /// Those to be confirmed, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
@@ -218,6 +220,17 @@ Result<bool> Tuning::collect() {
   return any;
 }
 
+Status Tuning::collect_left_over() {
+  // What failed then says more of the end of the run than of the candidate.
+  for (auto& one : flying_) {
+    if (interrupted()) break;
+    if (one.verdict.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    if (Verdict verdict = one.verdict.get(); verdict.ok()) KERNELIFT_TRY(store(one, verdict));
+  }
+  std::erase_if(flying_, [](auto& one) { return !one.verdict.valid(); });
+  return done();
+}
+
 std::vector<const RunTrial*> Tuning::finalists() const {
   std::vector<const RunTrial*> chosen = history_.best_candidates(options_.finalists, false);
   for (auto* trial : history_.best_candidates(options_.finalists, true))
@@ -254,6 +267,7 @@ Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_po
 
 Status Tuning::confirm_finalists() {
   evaluator_.abandon();
+  KERNELIFT_TRY(collect_left_over());
   double once = evaluator_.confirm_cost().once;
   std::vector<const RunTrial*> waiting = finalists();
   int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });

@@ -218,6 +218,29 @@ TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
   EXPECT_NEAR(landscape(evaluator.confirmed[0]).speedup(), most, 0.06);
 }
 
+TEST_F(TunerTest, TakesWhatWasScreenedWhenTheSearchEnds) {
+  auto gained = [&](bool screens) {
+    std::filesystem::remove(file_);
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeTime time;
+    // Answers take far longer than at first, so that all that is good is in flight at the end.
+    int submitted = 0;
+    TimedEvaluator evaluator(time, {.evaluation = 7, .calibration = 0.1, .confirmation = 0.5},
+                             [&](const Candidate&) { return fake_ok(++submitted < 3 ? 1.0 : 1.5); });
+    evaluator.screens = screens;
+    options_.seconds = 20, options_.clock = time.clock(), options_.started = time.now();
+    auto report = tune_into(run, evaluator);
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    EXPECT_GT(evaluator.abandoned, 0u);
+    EXPECT_LE(time.seconds(), options_.seconds);
+    return std::pair(report->tried, run.history()->size());
+  };
+  auto [without, kept_without] = gained(false);
+  auto [with, kept_with] = gained(true);
+  EXPECT_GT(with, without);
+  EXPECT_EQ(kept_with - kept_without, with - without) << "in the run's file too";
+}
+
 TEST_F(TunerTest, SaysSoWhenTheTimeIsTooShortToConfirmAnything) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
