@@ -65,6 +65,8 @@ class GpuMemory {
   void make_stale(Steps& steps, size_t instance, size_t of);
   /// A launch of this instance may have changed what its original changes, or (`anything`) whatever there is.
   void launched(size_t instance, bool anything);
+  /// A launch that was found right has altered this one within its tolerance: the next begins with it as recorded.
+  void altered(size_t instance, size_t region) { hold(instances_[instance].regions[region].live, instances_[instance].regions[region].size, 0); }
   /// Steps that put back what a timed launch of the original's kind leaves changed.
   void put_back(Steps& steps, size_t instance) const;
   /// Steps that compare all regions with `expected(region index)`, and the canaries. Returns how many findings they use;

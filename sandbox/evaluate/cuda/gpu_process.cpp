@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kNothing = 5, kError = 6, kFacts = 7;
+constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6;
 constexpr auto kOpenLimit = 90s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
@@ -100,8 +100,8 @@ class Server {
     if (!good || !reader.ok() || !runner_) return;
     if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
     auto verdict = runner_->evaluate(candidate, inquiry);
-    if (verdict) channel_.send(kAnswer, to_json(*verdict).dump());
-    else channel_.send(kNothing, {});
+    // No verdict is an answer too: this process may be lost all the same.
+    channel_.send(kAnswer, WireWriter().text(verdict ? to_json(*verdict).dump() : "").number(runner_->usable()).take());
   }
 
   void facts() {
@@ -138,7 +138,6 @@ Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std
   Frame frame;
   if (sent) frame = worker_.channel().receive(after(limit));
   if (frame && frame.type == kAnswer) return std::move(frame.body);
-  if (frame && frame.type == kNothing) return std::string();
   if (frame && frame.type == kError) return environment_error(frame.body);
   std::string end = frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
   // One that closed its end is on its way out by itself; how it went is worth knowing.
@@ -212,11 +211,17 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   put(writer, candidate);
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival).real(seconds);
   auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
-  if (answer.ok() && answer->empty()) return std::nullopt;
-  Verdict verdict = verdict_from_answer(answer);
-  // Its process leaves by itself; it is waited for, so that the next one finds the GPU free.
-  if (verdict.outcome == Outcome::Crashed || verdict.outcome == Outcome::TimedOut) worker_.end();
-  return verdict;
+  answered_ = answer.ok();
+  if (!answered_) return verdict_from_answer(answer);
+  WireReader reader(*answer);
+  std::string text = reader.text();
+  bool usable = reader.number();
+  answered_ = reader.ok();
+  // Whatever the verdict is called: a process that lost its context leaves by itself, and must not be asked again. It is
+  // waited for, so that the next one finds the GPU free.
+  if (!answered_ || !usable) worker_.end();
+  if (answered_ && text.empty()) return std::nullopt;
+  return verdict_from_answer(std::move(text));
 }
 
 }  // namespace kernelift

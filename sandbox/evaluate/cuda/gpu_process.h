@@ -36,6 +36,8 @@ class GpuProcess {
   /// EXPECTS: calibrated. The last request: the process is of no further use for timing.
   Result<KernelFacts> kernel_facts();
   bool alive() const { return worker_.alive(); }
+  /// False: the last evaluate() had no answer, so its verdict is only what is known of the process's end.
+  bool answered() const { return answered_; }
   /// The experiment on the original that it was at when it died; empty: none.
   std::string experiment() const { return worker_.cell().read_item(); }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -53,6 +55,7 @@ class GpuProcess {
   DeviceFacts facts_;
   std::vector<std::string> notes_;
   std::chrono::milliseconds evaluation_limit_{0};
+  bool answered_ = true;
 };
 
 }  // namespace kernelift

@@ -115,6 +115,10 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   }
   bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });
   if (!clean) memory_->launched(place.memory, true);
+  size_t next = 1;
+  for (size_t i = 0; i < instance.regions.size(); ++i)
+    for (size_t row = 0; row < instance.regions[i].rows.size(); ++row)
+      if ((*found)[next++].largest_ulps != 0) memory_->altered(place.memory, i);
   if (clean && !detailed) return judged;
   if (auto described = describe(code, place, *found, judged); !described.ok())
     judged.failure = TrialFailure{Outcome::Crashed, described.error().message}, usable_ = false;
@@ -302,8 +306,17 @@ bool GpuRunner::time_all(const GpuCode& candidate, const std::vector<size_t>& in
   return true;
 }
 
-bool GpuRunner::verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried) {
+bool GpuRunner::knows_perturbed(Verdict& verdict) {
   ask_perturbed();
+  if (usable_) return true;
+  verdict = {};
+  verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
+  verdict.detail = "the original itself ended on perturbed inputs";
+  return false;
+}
+
+bool GpuRunner::verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried) {
+  if (!knows_perturbed(verdict)) return false;
   for (Place place : perturbed_) {
     for (Before before : {Before::Poisoned, Before::Stale}) {
       Verdict seen;
@@ -329,6 +342,7 @@ bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
   std::sort(timed.begin(), timed.end(), [&](size_t a, size_t b) { return heavier(mep_, a, b); });
   if (!time_all(candidate, timed, verdict)) return false;
   if (verdict.outcome == Outcome::Suspect) {
+    if (!knows_perturbed(verdict)) return false;
     Verdict again;
     if (!verify_perturbed(candidate, again, perturbed)) {
       std::string faster = verdict.detail;
@@ -360,6 +374,11 @@ std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inq
   Verdict verdict;
   verdict.stage = Stage::Time;
   if (ended()) return std::nullopt;
+  if (inquiry.against_application && !application_) {
+    // Raced against our build instead, the figure would be taken for one against the application.
+    verdict.outcome = Outcome::Unstable, verdict.detail = "the application's code is not known in this process";
+    return verdict;
+  }
   GpuCode code;
   if (auto failure = code.load(device_, *memory_, mep_, candidate)) {
     verdict.outcome = failure->outcome, verdict.detail = failure->detail;

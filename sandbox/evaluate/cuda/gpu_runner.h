@@ -82,6 +82,8 @@ class GpuRunner {
   bool race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   bool time_all(const GpuCode& candidate, const std::vector<size_t>& instances, Verdict& verdict);
   bool judge(const GpuCode& candidate, Verdict& verdict);
+  /// False: the original ended on perturbed inputs, and this process with it; nothing is said of the candidate.
+  bool knows_perturbed(Verdict& verdict);
   bool verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& tried);
   bool ended() const;
   int batch_for(double seconds) const;
@@ -116,7 +118,7 @@ class GpuRunner {
   std::function<void(const std::string&)> announce_;
   std::unique_ptr<Support> support_;
   std::unique_ptr<GpuMemory> memory_;
-  const GpuCode& rival() const { return inquiry_.against_application && application_ ? *application_ : baseline_; }
+  const GpuCode& rival() const { return inquiry_.against_application ? *application_ : baseline_; }
 
   GpuCode baseline_;
   std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.

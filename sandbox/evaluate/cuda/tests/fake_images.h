@@ -54,6 +54,16 @@ inline std::map<std::string, FakeImage> images() {
     if (call.n >= 3000) call.run();
     return FakeRun{50e-6};
   });
+  add("nudges its input", [](const Scale& call) {
+    call.run();
+    call.in[2] = std::nextafterf(call.in[2], 0.0f);
+    return FakeRun{50e-6};
+  });
+  add("wants its input", [](const Scale& call) {
+    call.run();
+    call.out[0] += call.in[2] != -99.0f;
+    return FakeRun{50e-6};
+  });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });

@@ -20,6 +20,19 @@ Result<std::unique_ptr<Device>> fake_device(int ordinal) {
     if (call.out[0] < -6000 && call.out[0] > -6400) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     return call.run(), FakeRun{100e-6};
   });
+  // Survives nothing but the recorded inputs.
+  auto recorded = [](const fake::Scale& call) {
+    for (int i = 0; i < call.n; ++i)
+      if (call.in[i] != static_cast<float>(i % 1000) * 0.5f - 100.0f) return false;
+    return true;
+  };
+  for (auto [name, seconds] : {std::pair{"picky", 100e-6}, {"too fast and picky", 1e-9}}) {
+    images[name] = images["original"];
+    images[name].kernels["right"] = fake::kernel([recorded, seconds](const fake::Scale& call) {
+      if (!recorded(call)) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
+      return call.run(), FakeRun{seconds};
+    });
+  }
   images["exits"] = images["original"];
   images["exits"].kernels["right"] = fake::kernel([](const fake::Scale&) -> FakeRun { _exit(3); });
   return std::unique_ptr<Device>(new FakeDevice(images));
@@ -45,8 +58,8 @@ TrialCode code_of(const std::string& image) {
 }
 
 struct Rig {
-  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {})
-      : fixture(fake::scale()), original(original), application(application), roundings(std::move(roundings)) {
+  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {}, int n = 3000)
+      : fixture(fake::scale(n)), original(original), application(application), roundings(std::move(roundings)) {
     nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
     start();
   }
@@ -96,6 +109,29 @@ TEST(GpuProcess, TurnsItsOwnDeathIntoAVerdict) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::Crashed);
   EXPECT_THAT(verdict->detail, HasSubstr("exit code 3"));
+  EXPECT_FALSE(rig.process->answered());
+  EXPECT_FALSE(rig.process->alive());
+}
+
+TEST(GpuProcess, IsEndedByAFaultWhateverItsVerdictIsCalled) {
+  Rig rig("original", "", {}, 1 << 20);
+  ASSERT_EQ(rig.trouble, "");
+  auto verdict = rig.process->evaluate(code_of("too fast and picky"), {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::Cheated) << verdict->text();
+  EXPECT_TRUE(rig.process->answered());
+  EXPECT_EQ(rig.process->experiment(), "") << "its own doing";
+  EXPECT_FALSE(rig.process->alive()) << "the next candidate would be called what became of this one";
+}
+
+TEST(GpuProcess, ConvictsNobodyOfWhatTheOriginalDiesOf) {
+  Rig rig("picky", "", {}, 1 << 20);
+  ASSERT_EQ(rig.trouble, "");
+  auto verdict = rig.process->evaluate(code_of("too fast"), {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::Crashed) << verdict->text();
+  EXPECT_THAT(verdict->detail, HasSubstr("the original itself"));
+  EXPECT_THAT(rig.process->experiment(), HasSubstr("perturb 0 "));
   EXPECT_FALSE(rig.process->alive());
 }
 

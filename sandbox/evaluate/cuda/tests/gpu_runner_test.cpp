@@ -116,6 +116,30 @@ TEST(GpuRunner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
   EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 2, 1e-6);
 }
 
+TEST(GpuRunner, RacesAgainstNothingElseWhereTheApplicationsCodeIsNotKnown) {
+  Rig rig(scale());
+  TrialCode code;
+  code.image = "faster";
+  Inquiry inquiry;
+  inquiry.against_application = true;
+  Verdict verdict = *rig.runner->evaluate(code, inquiry);
+  EXPECT_EQ(verdict.outcome, Outcome::Unstable) << verdict.text();
+  EXPECT_THAT(verdict.detail, HasSubstr("the application's code is not known"));
+  EXPECT_TRUE(verdict.timings.empty());
+}
+
+TEST(GpuRunner, PutsBackAnInputThatWasAlteredWithinItsTolerance) {
+  GpuRunnerSettings settings;
+  settings.tolerance = Tolerance{1e-4, 0};
+  for (bool confirm : {false, true}) {
+    Rig rig(scale(), settings);
+    ASSERT_EQ(rig.trouble, "");
+    EXPECT_TRUE(rig.judge("nudges its input", confirm).ok());
+    Verdict next = rig.judge("wants its input");
+    EXPECT_TRUE(next.ok()) << next.text();
+  }
+}
+
 TEST(GpuRunner, AllowsOnPerturbedInputsWhatRoundingDoesThere) {
   Rig strict(scale());
   Verdict refused = strict.judge("rounds other inputs otherwise", true);
