@@ -187,7 +187,8 @@ class Taker {
       taken.pointer_stride = pointers.size, taken.pointer_offsets = pointers.offsets;
       Holder holder{int(instance.regions.size()), -1, "memory at " + hex(region.address) + " (" + region.reached_from + ")",
                     taken.element == "byte" && pointers.offsets.empty(), pointers};
-      bool look = !from.variables.empty() && holder.may_hold_addresses();
+      // Whatever its type: tables of 64-bit integers hold addresses too.
+      bool look = !from.variables.empty();
       KERNELIFT_TRY(store(region.before, region.after, taken.before, taken.after, look));
       if (look) KERNELIFT_TRY(find_symbols(from, seen_, holder, instance));
       instance.regions.push_back(std::move(taken));
@@ -206,8 +207,6 @@ class Taker {
     std::string name;
     bool untyped = false;  ///< Nothing is known of what it holds.
     PointerLayout pointers;
-    /// Numbers by their type hold none, whatever they look like.
-    bool may_hold_addresses() const { return untyped || !pointers.offsets.empty(); }
   };
 
   static std::string hex(uint64_t value) {
