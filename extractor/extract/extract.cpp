@@ -2,6 +2,9 @@
 // a kill never leaves half a MEP under its name.
 #include "extractor/extract/extract.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
@@ -140,7 +143,14 @@ Status take_place(const fs::path& fresh, const fs::path& place) {
   std::error_code code;
   fs::path old = place.string() + ".replaced";
   fs::remove_all(old, code);
-  if (fs::exists(place, code)) fs::rename(place, old, code);
+  if (fs::exists(place, code)) {
+    // The MEP that goes must not be gone before the one that comes is on the disk.
+    if (int folder = ::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+      ::syncfs(folder);
+      ::close(folder);
+    }
+    fs::rename(place, old, code);
+  }
   if (!code) fs::rename(fresh, place, code);
   if (code) return environment_error("cannot put the MEP at " + place.string() + ": " + code.message());
   fs::remove_all(old, code);
