@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sandbox/device/cuda/counters/profile.h"
 #include "sandbox/device/cuda/cuda_device.h"
@@ -153,6 +154,31 @@ Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
   return verdict;
 }
 
+CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
+  auto unsure = [](const std::string& why) {
+    Verdict verdict;
+    verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify, verdict.detail = why;
+    return Judgement{verdict, false};
+  };
+  for (bool died_silently = false;;) {
+    if (!lane.process || !lane.process->alive()) {
+      bool fresh = lane.fresh;
+      Status started = start_lane(lane);
+      lane.fresh = fresh;
+      if (!started.ok()) return unsure("the original no longer reproduces its capture: " + started.error().message);
+    }
+    if (!lane.report.pass()) return unsure("the original no longer reproduces its capture: " + lane.report.complaint());
+    // A process that took another's place may not know it.
+    if (inquiry.against_application && !knows_application(lane)) return unsure("the application's code is no longer known: " + lane.report.application_trouble);
+    auto verdict = lane.process->evaluate(code, inquiry);
+    if (!verdict || lane.process->alive()) return {verdict, verdict.has_value()};
+    // Each experiment ends one process at most, so this comes to an end.
+    std::string experiment = lane.process->experiment();
+    bool again = experiment.empty() ? !lane.process->answered() && !std::exchange(died_silently, true) : lane.fatal.insert(experiment).second;
+    if (!again) return {verdict, true};
+  }
+}
+
 Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against) {
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
@@ -167,7 +193,9 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
     if (against == Against::Application) inquiry.rival = candidate.recipe.is_default() ? choice_.best_built() : best_;
     else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
-  Verdict verdict = lane.process->evaluate(trial_code(candidate, image), inquiry).value_or(abandoned());
+  auto [answer, sure] = judge(lane, trial_code(candidate, image), inquiry);
+  Verdict verdict = answer.value_or(abandoned());
+  if (!sure) return verdict;
   std::lock_guard lock(mutex_);
   measured_[key] = verdict;
   double low = verdict.speedup_low();
@@ -192,7 +220,11 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
   bool known = options_.as_built && knows_application(lane);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
-  if (known && !job.candidate.recipe.is_default()) return race(lane, job.candidate, job.compiled.image, Against::Application);
+  if (known && !job.candidate.recipe.is_default()) {
+    Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Application);
+    if (knows_application(lane)) return verdict;
+    known = false;
+  }
   Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Clang);
   if (!known || !as_built_->builds() || !verdict.ok()) return verdict;
   verdict.counters["as_built"] = 0;
@@ -211,6 +243,8 @@ Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
   // A compiler that fails at the original as well says nothing of the candidate.
   if (!job.rebuilt.ok() && !as_built_->builds()) return *job.screened;
   Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+  // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
+  if (!knows_application(lane)) return *job.screened;
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   verdict.counters["as_built"] = 1;
   add_clang_figures(lane, job, verdict);
@@ -226,20 +260,8 @@ void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verd
 }
 
 std::optional<Verdict> CudaEvaluator::afresh(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
-  constexpr int kTries = 3;  // An experiment on perturbed inputs may cost a process.
-  for (int i = 0; i < kTries; ++i) {
-    Status ready = lane.fresh && lane.process && lane.process->alive() ? done() : start_lane(lane);
-    if (!ready.ok() || !lane.report.pass()) {
-      Verdict verdict;
-      verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
-      verdict.detail = "the original no longer reproduces its capture: " + (ready.ok() ? lane.report.complaint() : ready.error().message);
-      return verdict;
-    }
-    auto verdict = lane.process->evaluate(code, inquiry);
-    std::string experiment = lane.process->alive() ? "" : lane.process->experiment();
-    if (experiment.empty() || !lane.fatal.insert(experiment).second) return verdict;
-  }
-  return std::nullopt;
+  if (!lane.fresh) lane.process.reset(), lane.fresh = true;
+  return judge(lane, code, inquiry).verdict;
 }
 
 void CudaEvaluator::add_embedded_figures(const Verdict& embedded, Verdict& verdict) {
@@ -254,13 +276,17 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
   Inquiry applied = inquiry;
   applied.against_application = knows_application(lane);
   std::optional<Verdict> verdict;
-  if (!applied.against_application || !as_built_->builds()) {
-    std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
-    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
-    if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
-  } else {
+  bool built = applied.against_application && as_built_->builds();
+  if (built) {
     verdict = job.rebuilt.ok() ? afresh(lane, trial_code(job.candidate, job.rebuilt.image), applied) : rejected(job.rebuilt);
-    if (verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
+    // Its process may have had to be replaced by one that cannot tell.
+    built = applied.against_application = knows_application(lane);
+    if (built && verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
+  }
+  if (!built) {
+    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+    std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
+    if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
   if (verdict && applied.against_application)
@@ -271,6 +297,10 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
 std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
   inquiry.against_application = knows_application(lane);
   auto verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+  if (inquiry.against_application && !knows_application(lane)) {
+    inquiry.against_application = false;
+    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+  }
   if (!verdict || !inquiry.against_application) return verdict;
   add_embedded_figures(Verdict(*verdict), *verdict);
   verdict->detail = "built by clang, against the original as the application was built" + (verdict->detail.empty() ? "" : ": " + verdict->detail);

@@ -74,6 +74,13 @@ class CudaEvaluator : public Evaluator {
   bool is_original(const Candidate& candidate) const;
   std::optional<Verdict> measure(Lane& lane, EvaluationJob& job);
   Verdict measure_rebuilt(Lane& lane, const EvaluationJob& job);
+  struct Judgement {
+    std::optional<Verdict> verdict;  ///< nullopt: no time.
+    bool sure = false;               ///< It is about the code; else about the GPU or the original.
+  };
+  /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an answer, may
+  /// not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
+  Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
   Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against);
   /// Where the original is concerned, nothing has to be run.

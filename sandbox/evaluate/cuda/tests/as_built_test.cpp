@@ -38,8 +38,16 @@ TEST(BuildChoice, LooksAtTheOthersWhenThereIsNothingBetterToDo) {
   EXPECT_EQ(sampled, 10);
 }
 
-std::string source(int clang_us, int nvcc_us, const std::string& index = "i") {
-  std::string mark = "takes_" + std::to_string(clang_us) + "_or_" + std::to_string(nvcc_us);
+/// Of what is done but once; there before any runner's process is.
+std::filesystem::path once() {
+  static const TemporaryFolder folder = std::move(*TemporaryFolder::create("kernelift-as-built-test"));
+  return folder.path() / "once";
+}
+
+/// `manners`: "dies_once_", "dies_once_by_nvcc_", "dies_later_by_nvcc_" (after one that died once), "picky_" (survives nothing but
+/// the recorded inputs); words of the same name.
+std::string source(int clang_us, int nvcc_us, const std::string& index = "i", const std::string& manners = "") {
+  std::string mark = manners + "takes_" + std::to_string(clang_us) + "_or_" + std::to_string(nvcc_us);
   return "__constant__ float bias;\n__device__ int " + mark + ";\n" +
          "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -54,9 +62,20 @@ std::optional<FakeImage> compiled(std::string_view image) {
   size_t at = image.find("takes_");
   if (at == image.npos || std::sscanf(std::string(image.substr(at, 40)).c_str(), "takes_%d_or_%d", &clang_us, &nvcc_us) != 2) return std::nullopt;
   // Line tables name clang's own header.
-  double seconds = (image.find("__clang_cuda") != image.npos ? clang_us : nvcc_us) * 1e-6;
+  bool by_clang = image.find("__clang_cuda") != image.npos;
+  double seconds = std::max((by_clang ? clang_us : nvcc_us) * 1e-6, 1e-9);
+  auto has = [&](const char* manner) { return image.find(manner) != image.npos; };
+  bool dies_once = has("dies_once_takes") || (!by_clang && has("dies_once_by_nvcc_")), dies_later = !by_clang && has("dies_later_by_nvcc_");
+  bool picky = has("picky_");
   FakeImage made;
-  made.kernels["_Z5scalePKfPfif"] = fake::kernel([seconds](const fake::Scale& call) { return call.run(), FakeRun{seconds}; });
+  made.kernels["_Z5scalePKfPfif"] = fake::kernel([=](const fake::Scale& call) {
+    bool later = std::filesystem::exists(once());
+    if (dies_once && !later) (void)write_atomically(once(), "");
+    if ((dies_once && !later) || (dies_later && later)) _exit(3);
+    for (int i = 0; picky && i < call.n; ++i)
+      if (call.in[i] != static_cast<float>(i % 1000) * 0.5f - 100.0f) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
+    return call.run(), FakeRun{seconds};
+  });
   made.variables["bias"] = sizeof(float);
   return made;
 }
@@ -75,6 +94,7 @@ class AsBuiltTest : public ::testing::Test {
   void SetUp() override {
     NvccOptions options;
     if (auto nvcc = NvccCompiler::find(options); !nvcc.ok()) GTEST_SKIP() << nvcc.error().message;
+    std::filesystem::remove(once());
     fixture_.set_source(source(200, 100));
     start();
   }
@@ -179,6 +199,48 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not compile the original's slice here: "));
   EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
+}
+
+TEST_F(AsBuiltTest, AProcessThatEndsOnceIsNotTheCandidatesDoing) {
+  Verdict innocent = judge(source(20, 90, "i", "dies_once_"));
+  ASSERT_TRUE(innocent.ok()) << innocent.text();
+  EXPECT_NEAR(innocent.speedup(), 100.0 / 90, 1e-3);
+}
+
+TEST_F(AsBuiltTest, ACandidateIsJudgedAgainWhereTheOriginalDiesOfAnExperiment) {
+  evaluator_.reset();
+  fixture_.mep.instances.clear();
+  add_scale_instance(fixture_, "a", 1 << 20, 3.0f);
+  fixture_.set_source(source(200, 100, "i", "picky_"));
+  start();
+  Verdict verdict = judge(source(0, 0));
+  EXPECT_EQ(verdict.outcome, Outcome::Suspect) << verdict.text();
+  EXPECT_THAT(verdict.detail, HasSubstr("no input could be perturbed"));
+  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  EXPECT_TRUE(confirmed.ok()) << confirmed.text();
+}
+
+TEST_F(AsBuiltTest, NothingIsCalledAgainstTheApplicationOnceItsCodeIsNoLongerKnown) {
+  evaluator_.reset();
+  fixture_.set_source(source(200, 100, "i", "dies_later_by_nvcc_"));
+  start();
+  Verdict verdict = evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_")));
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_NEAR(verdict.speedup(), 10, 1e-3) << "both by clang: never one by nvcc against the original by clang";
+  EXPECT_EQ(verdict.counters.count("as_built"), 0u);
+  EXPECT_EQ(verdict.counters.count("embedded_speedup"), 0u);
+  EXPECT_THAT(verdict.detail, HasSubstr("not confirmed as the application's own compiler builds it: the application's own machine code ends the process"));
+}
+
+TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown) {
+  evaluator_.reset();
+  fixture_.set_source(source(200, 100, "i", "dies_later_by_nvcc_"));
+  start();
+  Verdict verdict = judge(source(20, 90, "i", "dies_once_by_nvcc_"));
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_NEAR(verdict.speedup(), 10, 1e-3);
+  EXPECT_EQ(verdict.counters["as_built"], 0);
+  EXPECT_THAT(verdict.detail, HasSubstr("both built by clang"));
 }
 
 TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
