@@ -1,6 +1,6 @@
 // ---- comparing --------------------------------------------------------------------------------------------
-// Integers exactly, floating-point values by a relative tolerance of their type; NaN, infinities and -0 as a person
-// would. Simpler than the judge's comparison, which Kernelift itself uses.
+// Integers exactly, floating-point values by a relative tolerance of their type, or by what the kernel's own runs
+// differ by; NaN, infinities and -0 as a person would. Simpler than the judge's comparison, which Kernelift itself uses.
 
 namespace kl_replay {
 
@@ -9,6 +9,7 @@ struct Difference {
   u64 first = 0;                           ///< The first one.
   double first_expected = 0, first_got = 0;
   double worst = 0;                        ///< Largest difference over the buffer's magnitude, mismatch or not.
+  double needed = 0;                       ///< The tolerance with which all floating-point values would agree.
   double expected = 0, got = 0;
 };
 
@@ -94,6 +95,18 @@ inline double default_tolerance(Element element) {
   }
 }
 
+/// The relative tolerance for each type of floating-point value.
+struct Allowance {
+  double given = -1;  ///< What the user has set, for all types; < 0: by type.
+  double spread = 0;  ///< `needed` between runs of the kernel as it is: sums by atomics come out as their order falls.
+
+  /// A few runs see only part of what chance can do, hence four times; but what is far off is wrong whatever it varies by.
+  double of(Element element) const {
+    double usual = default_tolerance(element);
+    return given >= 0 ? given : std::min(100 * usual, std::max(usual, 4 * spread));
+  }
+};
+
 /// Integers, addresses and untyped bytes must be equal. Floating-point values must agree within `tolerance` of their
 /// own size, or within a tenth of it of the buffer's largest value (sums that cancel lose digits of what they cancel
 /// from). NaN agrees with NaN only, an infinity with itself only.
@@ -118,9 +131,10 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
     double want = value_at(e, element), have = value_at(g, element), off = 1;
     bool bad = true;
     if (!exact && std::isfinite(want) && std::isfinite(have)) {
-      double apart = std::fabs(want - have);
+      double apart = std::fabs(want - have), size = std::max(std::fabs(want), 0.1 * largest);
       off = largest > 0 ? apart / largest : apart;
-      bad = apart > tolerance * std::fabs(want) && apart > 0.1 * tolerance * largest;
+      bad = apart > tolerance * size;
+      difference.needed = std::max(difference.needed, apart / size);
     } else if (!exact && std::isnan(want) && std::isnan(have)) {
       continue;
     }
@@ -135,10 +149,9 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
 
 /// Structs lane by lane; what lies between lanes is padding and means nothing. Indices are of structs.
 inline Difference compare(const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
-                          const Shape& shape, double tolerance) {
-  auto allowed = [&](Element element) { return tolerance >= 0 ? tolerance : default_tolerance(element); };
+                          const Shape& shape, const Allowance& allowed) {
   if (shape.lane_count == 0 || expected.size() % shape.stride != 0)
-    return compare(expected, got, shape.element, allowed(shape.element));
+    return compare(expected, got, shape.element, allowed.of(shape.element));
   Difference all;
   all.elements = expected.size() / shape.stride;
   if (expected == got) return all;
@@ -150,29 +163,27 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
       std::memcpy(want.data() + i * width, expected.data() + i * shape.stride + lane.offset, width);
       std::memcpy(have.data() + i * width, got.data() + i * shape.stride + lane.offset, width);
     }
-    Difference one = compare(want, have, lane.element, allowed(lane.element));
+    Difference one = compare(want, have, lane.element, allowed.of(lane.element));
     if (one.count > 0 && (all.count == 0 || one.first < all.first))
       all.first = one.first, all.first_expected = one.first_expected, all.first_got = one.first_got;
     if (one.count > 0 && (all.count == 0 || one.worst > all.worst))
       all.index = one.index, all.expected = one.expected, all.got = one.got;
-    all.count += one.count, all.worst = std::max(all.worst, one.worst);
+    all.count += one.count, all.worst = std::max(all.worst, one.worst), all.needed = std::max(all.needed, one.needed);
   }
   return all;
 }
 
-/// Prints "PASS  arg 0 (u)  4096 x float  …" and returns whether it passes.
-inline bool report(const char* name, const Shape& shape, const std::vector<unsigned char>& expected,
-                   const std::vector<unsigned char>& got, double tolerance) {
-  Difference d = compare(expected, got, shape, tolerance);
+/// Prints "PASS  arg 0 (u)  4096 x float  …".
+inline void report(const char* name, const Shape& shape, const Difference& d, double spread) {
   std::printf("  %s  %-28s %10llu x %-8s", d.count ? "FAIL" : "PASS", name, d.elements, shape.name);
-  if (d.count == 0 && d.worst == 0) std::printf(" identical\n");
-  else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude\n", d.worst);
+  if (d.count == 0 && d.worst == 0) std::printf(" identical");
+  else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude", d.worst);
   else {
     std::printf(" %llu differ, first at [%llu]: expected %.9g, got %.9g", d.count, d.first, d.first_expected, d.first_got);
     if (d.index != d.first) std::printf("; worst at [%llu]: expected %.9g, got %.9g", d.index, d.expected, d.got);
-    std::printf("\n");
   }
-  return d.count == 0;
+  if (spread > 0) std::printf(" (runs of the kernel as it is differ by %.2g)", spread);
+  std::printf("\n");
 }
 
 inline double median(std::vector<double> samples) {

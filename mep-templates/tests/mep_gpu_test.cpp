@@ -310,6 +310,22 @@ TEST_F(MepGpuTest, FailsWithTheFirstAndTheWorstDifference) {
   EXPECT_THAT(outcome.out, HasSubstr("2 differ, first at [3]: expected 4, got 3; worst at [9]: expected 100, got 9"));
 }
 
+TEST_F(MepGpuTest, JudgesRoundingThatVariesByTheKernelsOwnRuns) {
+  // Off by up to 6e-5 by chance, as a large sum by atomics is.
+  kernel("noisy", "__global__ void noisy(float* p) { p[threadIdx.x] = 5 + 3e-4f * ((clock64() ^ clock64() >> 9) & 255) / 255; }\n");
+  for (float off : {1.5e-4f, 0.05f}) {
+    program_.mep.instances.clear();
+    auto& one = instance({1, 1, 1}, {256, 1, 1});
+    argument(one, kArena);
+    region(one, kArena, std::vector<float>(256), std::vector<float>(256, 5 + off), "float");
+    build();
+    auto outcome = run({"--no-timing"});
+    EXPECT_EQ(outcome.exit_code, off < 0.01f ? 0 : 1);
+    EXPECT_THAT(outcome.out, HasSubstr("runs of the kernel as it is differ by"));
+    EXPECT_EQ(run({"--no-timing", "--tolerance", "1e-6"}).exit_code, 1) << "what the user sets holds";
+  }
+}
+
 TEST_F(MepGpuTest, NamesTheBytesThatTheDeviceLacks) {
   kernel("touch", "__global__ void touch(float* p) { p[0] = 1; }\n");
   auto& one = instance({1, 1, 1}, {1, 1, 1});

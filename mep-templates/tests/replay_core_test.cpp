@@ -69,13 +69,27 @@ TEST(ReplayCompare, ComparesStructsLaneByLaneAndNoPadding) {
   const Lane lanes[] = {{kFloat, 0}, {kInt32, 4}, {kBytes, 8}};
   const Shape shape = {kBytes, "struct", sizeof(Cell), lanes, 3};
   auto same = [&](Cell changed) {
-    return compare(bytes<Cell>({{1, 2, 3, {}}, {4, 5, 6, {}}}), bytes<Cell>({{1, 2, 3, {}}, changed}), shape, -1);
+    return compare(bytes<Cell>({{1, 2, 3, {}}, {4, 5, 6, {}}}), bytes<Cell>({{1, 2, 3, {}}, changed}), shape, Allowance());
   };
   EXPECT_EQ(same({4.00001f, 5, 6, {9, 9}}).count, 0u);
   EXPECT_EQ(same({4.1f, 5, 6, {}}).count, 1u);
   EXPECT_EQ(same({4, 6, 6, {}}).first, 1u);
   EXPECT_EQ(same({4, 5, 7, {}}).first_got, 7.0);
   EXPECT_EQ(same({4.1f, 6, 7, {}}).count, 3u);
+}
+
+TEST(ReplayCompare, AllowsWhatRunsDifferByButNothingFarOffAndNothingPastWhatTheUserSets) {
+  Allowance allowed;
+  EXPECT_EQ(allowed.of(kFloat), default_tolerance(kFloat));
+  allowed.spread = compare(bytes({100.f, 1.f}), bytes({100.f, 1.0002f}), kFloat, 0).needed;
+  EXPECT_NEAR(allowed.spread, 2e-5, 1e-7) << "of a tenth of the largest value: the element is smaller than that";
+  EXPECT_NEAR(allowed.of(kFloat), 8e-5, 1e-6);
+  EXPECT_EQ(allowed.of(kInt32), 0);
+  allowed.spread = 1;
+  EXPECT_DOUBLE_EQ(allowed.of(kFloat), 1e-3);
+  EXPECT_DOUBLE_EQ(allowed.of(kDouble), 1e-10);
+  allowed.given = 1e-6;
+  EXPECT_EQ(allowed.of(kFloat), 1e-6);
 }
 
 TEST(ReplayCompare, ReadsHalvesAndBfloats) {
