@@ -113,10 +113,13 @@ CUDA_KERNEL_NODE_PARAMS node_parameters(FakeNode& node) {
   return parameters;
 }
 
+std::function<void()> while_nodes_are_read = [] {};
+
 void add_graphs(CudaDriver& driver) {
   driver.cuFuncGetName = [](const char** name, CUfunction) { return *name = kName, CUDA_SUCCESS; };
   driver.cuGraphGetNodes = [](CUgraph graph, CUgraphNode* into, size_t* count) {
     auto& nodes = reinterpret_cast<FakeGraph*>(graph)->nodes;
+    std::exchange(while_nodes_are_read, [] {})();
     for (size_t i = 0; into && i < nodes.size(); ++i) into[i] = reinterpret_cast<CUgraphNode>(nodes[i]);
     return *count = nodes.size(), CUDA_SUCCESS;
   };
@@ -211,13 +214,18 @@ class CudaRecorderTest : public ::testing::Test {
         [&] {
           if (capture_open) return;  // It is a node now, and no execution.
           for (int& value : memory) value += add;
-          CUpti_ActivityKernel10 record{};
-          record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
-          record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
-          record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
-          ran_(&record);
+          ran(microseconds);
         },
         result);
+  }
+  /// What CUPTI will tell of a kernel of the call that is being made.
+  void ran(double microseconds, uint64_t graph_node = 0) {
+    CUpti_ActivityKernel10 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
+    record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
+    record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
+    record.graphNodeId = graph_node;
+    ran_(&record);
   }
   FakeNode* node(FakeGraph& graph, CUgraphNodeType type, std::vector<int>& memory, int add = 0,
                  std::vector<FakeNode*> after = {}) {
@@ -396,6 +404,24 @@ TEST_F(CudaRecorderTest, FollowsUpdatesOfAnExecutableGraph) {
   EXPECT_EQ(int(found->instances()[1].arguments.at(8)), 9);
   EXPECT_EQ(found->instances()[1].regions.at(0).address, reinterpret_cast<uint64_t>(other.data()));
   EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int) in CUDA graphs: its graph was updated with one whose nodes"));
+}
+
+TEST_F(CudaRecorderTest, LeavesAGraphAloneWhoseNodesAreDestroyedWhileItIsUpdated) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph graph, newer;
+  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  node(newer, CU_GRAPH_NODE_TYPE_KERNEL, memory, 9);
+  instantiate(graph);
+  while_nodes_are_read = [&] {
+    std::thread([&] { call(CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, cuGraphDestroy_params{graph.handle()}); }).join();
+  };
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2,
+       cuGraphExecUpdate_v2_params{graph.executable(), newer.handle(), nullptr});
+  launch(graph);
+  recorder.finish();
+  EXPECT_TRUE(capture()->instances().empty()) << "its nodes' names are dangling";
+  EXPECT_THAT(omissions(*capture()), HasSubstr("has been destroyed"));
 }
 
 TEST_F(CudaRecorderTest, LeavesAGraphThatCannotBeRunInPartsWholeAndNamesWhy) {

@@ -182,7 +182,13 @@ void GraphTable::updated(CUgraphExec graph, CUgraph from, bool succeeded, bool b
   fresh->source = known->source;
   if (fresh->refusal.empty()) fresh->refusal = known->refusal;
   std::lock_guard lock(turn_);
-  graphs_[graph] = std::move(fresh);
+  auto held = graphs_.find(graph);
+  if (held == graphs_.end()) return;
+  // Meanwhile another thread may have destroyed what names its nodes.
+  if (held->second != known)
+    fresh->refusal = !held->second->refusal.empty() ? held->second->refusal
+                                                    : "its executable graph was changed while it was updated";
+  held->second = std::move(fresh);
 }
 
 void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& to, bool busy) {
@@ -195,9 +201,9 @@ void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERN
   size_t place = size_t(step - known->steps.begin());
   known.reset();
   std::lock_guard lock(turn_);
-  Graph& held = graphs_[graph];
-  if (!held || place >= held->kernels.size()) return;
-  own(held).kernels[place] = std::move(kernel);
+  auto held = graphs_.find(graph);
+  if (held == graphs_.end() || place >= held->second->kernels.size()) return;
+  own(held->second).kernels[place] = std::move(kernel);
 }
 
 /// EXPECTS: turn_ is held.
