@@ -34,7 +34,7 @@ class InstanceChooser {
   /// dropped from the shares.
   void captured(const LaunchTraits& traits, const std::string& id);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
-  /// for a launch that was not captured.
+  /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
   void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as);
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;

@@ -406,6 +406,26 @@ TEST_F(CudaRecorderTest, FollowsUpdatesOfAnExecutableGraph) {
   EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int) in CUDA graphs: its graph was updated with one whose nodes"));
 }
 
+TEST_F(CudaRecorderTest, CountsNoDurationOfAGraphLaunchThatWasRunInParts) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph graph;
+  for (int add : {1, 2}) node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, add);
+  instantiate(graph);
+  for (int i = 0; i < 12; ++i) {
+    bool in_parts = i == 0 || i == 4;  // The first, second and eighth run of the kernel are wanted.
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr}, [&] {
+      graph.run();
+      for (uint64_t node : {1, 2}) ran(in_parts ? 14 : 10, node);
+    });
+  }
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->instances().size(), 3u) << omissions(*found);
+  for (auto& one : found->instances()) EXPECT_EQ(one.like.count, 20u);
+}
+
 TEST_F(CudaRecorderTest, LeavesAGraphAloneWhoseNodesAreDestroyedWhileItIsUpdated) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -8,8 +8,14 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kMostTaken = 64;  ///< Nodes whose durations are waited for.
+constexpr size_t kMostTaken = 64;  ///< Nodes, and launches in parts, whose durations are waited for.
 constexpr uint64_t kSeveralScalars = ~uint64_t(0);
+
+template <class One>
+void add(std::vector<One>& to, One one) {
+  if (to.size() >= kMostTaken) to.erase(to.begin());
+  to.push_back(std::move(one));
+}
 
 std::string in_graphs(const std::string& key) { return key + " in CUDA graphs"; }
 
@@ -78,6 +84,8 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle, const std::string&
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
   try {
     if (switched.ok()) switched = launch.parts.begin();
+    std::lock_guard lock(turn_);
+    if (switched.ok()) add(in_parts_, launch.correlation);
   } catch (const std::exception&) {
     switched = environment_error("out of memory");
   }
@@ -117,8 +125,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
       return other && other->name == node.name && other->geometry == node.geometry;
     });
     if (twins > 1) return true;  // Their records cannot be told apart.
-    if (taken_.size() >= kMostTaken) taken_.erase(taken_.begin());
-    taken_.push_back({launch.correlation, &kernel, node.traits, instance->id});
+    add(taken_, {launch.correlation, &kernel, node.traits, instance->id});
     return true;
   } catch (const std::exception&) {
     return false;
@@ -142,11 +149,12 @@ void GraphRecorder::kernel_ran(const KernelRun& run, const std::string& key) {
   seen.kernel->longest_us = std::max(seen.kernel->longest_us, run.microseconds);
   auto scalars = seen.scalars.find(run.geometry);
   LaunchTraits traits{run.geometry, scalars == seen.scalars.end() ? kSeveralScalars : scalars->second};
-  // Of a launch that was run in parts: the node's own record.
+  // Of a launch that was run in parts: the node's own record. Its other nodes were held up too, for images of others.
   auto own = std::find_if(taken_.begin(), taken_.end(), [&](auto& one) {
     return one.correlation == run.correlation && one.kernel == seen.kernel && one.traits.geometry == run.geometry;
   });
-  std::string id = own == taken_.end() ? "" : own->id;
+  bool in_parts = std::find(in_parts_.begin(), in_parts_.end(), run.correlation) != in_parts_.end();
+  std::string id = own != taken_.end() ? own->id : in_parts ? "in parts" : "";
   if (own != taken_.end()) traits = own->traits;
   seen.kernel->chooser->note(traits, run.microseconds, id);
 }

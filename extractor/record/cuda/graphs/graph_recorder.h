@@ -69,6 +69,7 @@ class GraphRecorder {
   std::optional<Launch> launch_;  ///< Of the thread that closed the gate.
   std::unordered_map<std::string, Seen> seen_;
   std::vector<Taken> taken_;
+  std::vector<uint32_t> in_parts_;  ///< Correlations of launches that were run in parts.
 };
 
 }  // namespace kernelift
