@@ -90,6 +90,12 @@ bool Taking::after(CapturedInstance& instance, CUcontext context, double known_u
   return true;
 }
 
+void Taking::stop(const std::string& what, const std::string& why) {
+  std::lock_guard lock(turn_);
+  archive_.omit(what, why);
+  off_ = true;
+}
+
 void Taking::abandoned(const std::string& what, const std::string& why) {
   std::lock_guard lock(turn_);
   archive_.omit(what, why);

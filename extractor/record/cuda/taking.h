@@ -46,6 +46,7 @@ class Taking {
 
   /// No more images, for this process's life.
   bool off() const { return off_; }
+  void stop(const std::string& what, const std::string& why);
 
  private:
   void abandoned(const std::string& what, const std::string& why);

@@ -82,7 +82,8 @@ struct FakeNode {
   int add = 0;
   std::vector<FakeNode*> after;
   bool enabled = true, can_be_switched = true;
-  int ran = 0;
+  int ran = 0, switched = 0;
+  std::set<int> refused = {};  ///< The driver refuses these switches of it: the first, the second…
   CUdeviceptr address = 0;
   void* arguments[2] = {&address, &add};
 };
@@ -146,7 +147,8 @@ void add_graphs(CudaDriver& driver) {
     return *enabled = fake_node(node).enabled, CUDA_SUCCESS;
   };
   driver.cuGraphNodeSetEnabled = [](CUgraphExec, CUgraphNode node, unsigned enabled) {
-    if (!fake_node(node).can_be_switched) return CUDA_ERROR_INVALID_VALUE;
+    if (!fake_node(node).can_be_switched || fake_node(node).refused.contains(++fake_node(node).switched))
+      return CUDA_ERROR_INVALID_VALUE;
     return fake_node(node).enabled = enabled, CUDA_SUCCESS;
   };
   driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {
@@ -496,6 +498,38 @@ TEST_F(CudaRecorderTest, LeavesTheRestOfAGraphToTheApplicationsLaunchIfAPartFail
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->instances().size(), 1u) << "the first that could be had";
   EXPECT_THAT(omissions(*found), HasSubstr("a part of its graph: FAKE_ERROR"));
+}
+
+TEST_F(CudaRecorderTest, TriesAgainToSwitchAGraphsNodeBackOn) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph graph;
+  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  node(graph, CU_GRAPH_NODE_TYPE_MEMCPY, memory)->refused = {1, 3};
+  instantiate(graph);
+  memory[0] = 5;
+  launch(graph);
+  EXPECT_EQ(memory[0], 60);
+  recorder.finish();
+  EXPECT_EQ(capture()->instances().size(), 1u);
+  EXPECT_THAT(omissions(*capture()), ::testing::Not(HasSubstr("switched")));
+}
+
+TEST_F(CudaRecorderTest, SaysSoIfAGraphsNodeCannotBeSwitchedBackAndTakesNoMoreImages) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  FakeGraph graph;
+  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  auto* left_off = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 2);
+  for (int i = 4; i < 100; ++i) left_off->refused.insert(i);  // Off, on for its own images, off; and no more.
+  instantiate(graph);
+  for (int i = 0; i < 20; ++i) launch(graph);
+  for (int i = 0; i < 20; ++i) launch(memory, 1);
+  recorder.finish();
+  EXPECT_EQ(left_off->ran, 1) << "in its own part";
+  auto found = capture();
+  EXPECT_EQ(found->instances().size(), 2u) << "of the first launch";
+  EXPECT_THAT(omissions(*found), HasSubstr("launch 0 of add(int*,int): node 1 of its graph (add(int*,int)) could not be switched back"));
 }
 
 TEST_F(CudaRecorderTest, GivesUpOnADeviceThatDoesNotComeToRestAndStopsTryingInTheEnd) {

@@ -10,6 +10,14 @@ bool GraphParts::set(size_t step, bool on) {
   return true;
 }
 
+template <class Wanted>
+std::vector<size_t> GraphParts::switch_to(Wanted wanted) {
+  std::vector<size_t> failed;
+  for (size_t i = 0; i < on_.size(); ++i)
+    if (!set(i, wanted(i)) && !set(i, wanted(i))) failed.push_back(i);
+  return failed;
+}
+
 Status GraphParts::begin() {
   was_.assign(steps_.size(), false), on_ = ran_ = was_;
   auto cannot = [&](CUresult why) {
@@ -24,21 +32,18 @@ Status GraphParts::begin() {
     if (answer != CUDA_SUCCESS) return cannot(answer);
     was_[i] = on_[i] = enabled != 0;
   }
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    if (set(i, false)) continue;
-    restore();
-    return cannot(CUDA_ERROR_NOT_SUPPORTED);
-  }
+  if (!switch_to([](size_t) { return false; }).empty()) return cannot(CUDA_ERROR_NOT_SUPPORTED);
   return done();
 }
 
 Status GraphParts::run_chosen(const std::vector<bool>& chosen) {
   bool any = false;
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  auto failed = switch_to([&](size_t i) {
     bool on = chosen[i] && was_[i] && !ran_[i];
     any |= on;
-    if (!set(i, on)) return environment_error("a node of its graph could not be switched");
-  }
+    return on;
+  });
+  if (!failed.empty()) return environment_error("a node of its graph could not be switched");
   if (!any) return done();
   CUresult answer = driver_.cuGraphLaunch(graph_, stream_);
   if (answer != CUDA_SUCCESS) return environment_error("a part of its graph: " + cuda_error_text(driver_, answer));
@@ -65,12 +70,12 @@ Status GraphParts::run(size_t step) {
   return run_chosen(chosen);
 }
 
-void GraphParts::leave_rest() {
-  for (size_t i = 0; i < steps_.size(); ++i) set(i, was_[i] && !ran_[i]);
+std::vector<size_t> GraphParts::leave_rest() {
+  return switch_to([&](size_t i) { return was_[i] && !ran_[i]; });
 }
 
-void GraphParts::restore() {
-  for (size_t i = 0; i < steps_.size(); ++i) set(i, was_[i]);
+std::vector<size_t> GraphParts::restore() {
+  return switch_to([&](size_t i) { return bool(was_[i]); });
 }
 
 }  // namespace kernelift

@@ -22,7 +22,7 @@ class GraphParts {
   GraphParts(const CudaDriver& driver, const std::vector<GraphStep>& steps, CUgraphExec graph, CUstream stream)
       : driver_(driver), steps_(steps), graph_(graph), stream_(stream) {}
 
-  /// Switches all nodes off. An Error: some node cannot be; everything is as it was.
+  /// Switches all nodes off. An Error: some node cannot be.
   Status begin();
   /// Would the application's launch run it?
   bool enabled(size_t step) const { return was_[step]; }
@@ -30,13 +30,16 @@ class GraphParts {
   Status run_before(size_t step);
   /// Starts this one alone.
   Status run(size_t step);
-  /// Whatever has not run is switched on: the launch that follows runs it.
-  void leave_rest();
-  /// After that launch: as the application had it.
-  void restore();
+  /// Whatever has not run is switched on: the launch that follows runs it. The steps that could not be switched.
+  std::vector<size_t> leave_rest();
+  /// After that launch, or after begin() has failed: as the application had it. The steps that are not.
+  std::vector<size_t> restore();
 
  private:
   bool set(size_t step, bool on);
+  /// The steps that could not be switched, each tried twice.
+  template <class Wanted>
+  std::vector<size_t> switch_to(Wanted wanted);
   Status run_chosen(const std::vector<bool>& chosen);
 
   const CudaDriver& driver_;

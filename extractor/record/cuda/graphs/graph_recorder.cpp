@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/kernel_key.h"
 #include "extractor/record/cuda/own_thread.h"
 
 namespace kernelift {
@@ -44,11 +45,12 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       uint64_t index = kernel->launches.fetch_add(1, std::memory_order_relaxed);
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
-        begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, "", correlation});
+        begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, "",
+                             Taking::name(*kernel, index), correlation});
         begun->stream = stream == CU_STREAM_PER_THREAD          ? "per-thread"
                         : !stream || stream == CU_STREAM_LEGACY ? "default"
                                                                 : "created";
-        if (!begin(*begun, handle, Taking::name(*kernel, index))) {
+        if (!begin(*begun, handle)) {
           hopeless = true;
           begun.reset();
           continue;
@@ -59,7 +61,7 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
     }
   } catch (const std::exception&) {}  // Out of memory: the rest of the launch must go on.
   if (!begun) return false;
-  begun->parts.leave_rest();
+  note_astray(*begun, begun->parts.leave_rest());
   launch_.emplace(std::move(*begun));
   return true;
 }
@@ -77,8 +79,8 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
   return refusal.empty() && kernel.chooser->wants(node.traits) && !archive_.stopped();
 }
 
-bool GraphRecorder::begin(Launch& launch, CUgraphExec handle, const std::string& what) {
-  if (!taking_.be_alone(what, launch.context)) return false;
+bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
+  if (!taking_.be_alone(launch.what, launch.context)) return false;
   // Until now another thread may have destroyed what names its nodes.
   Status switched = done();
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
@@ -90,10 +92,21 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle, const std::string&
     switched = environment_error("out of memory");
   }
   if (switched.ok()) return true;
+  note_astray(launch, launch.parts.restore());
   taking_.be_one_of_many();
   std::lock_guard lock(turn_);
-  archive_.omit(what, switched.error().message);
+  archive_.omit(launch.what, switched.error().message);
   return false;
+}
+
+void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) {
+  for (size_t step : steps) {
+    auto& kernel = launch.graph->kernels[step];
+    taking_.stop(launch.what, "node " + std::to_string(step) + " of its graph" +
+                                  (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
+                                  " could not be switched back as the application had it: the application's own results may be "
+                                  "wrong from here on, and no more images are taken");
+  }
 }
 
 /// False: no more of this launch.
@@ -134,7 +147,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
 
 void GraphRecorder::launched() {
   OwnCall ours;
-  launch_->parts.restore();
+  note_astray(*launch_, launch_->parts.restore());
   launch_.reset();
 }
 

@@ -38,7 +38,7 @@ class GraphRecorder {
     GraphParts parts;
     std::shared_ptr<const ExecutableGraph> graph;
     CUcontext context;
-    std::string stream;
+    std::string stream, what;  ///< `what` as notes name it.
     uint32_t correlation = 0;
   };
   /// What is known of a kernel in graphs, by its mangled name.
@@ -56,7 +56,9 @@ class GraphRecorder {
 
   void note(const std::string& key, const std::string& why);
   /// Closes the gate and switches the nodes off.
-  bool begin(Launch& launch, CUgraphExec handle, const std::string& what);
+  bool begin(Launch& launch, CUgraphExec handle);
+  /// Nodes that the driver would not switch as the application had them: named, and an end of all images.
+  void note_astray(const Launch& launch, const std::vector<size_t>& steps);
   bool chosen(const ExecutableGraph& graph, const GraphKernel& node, CudaKernel& kernel, CUcontext context);
   bool take(Launch& launch, size_t step, const GraphKernel& node, CudaKernel& kernel, uint64_t index);
 
