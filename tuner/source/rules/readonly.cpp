@@ -1,6 +1,7 @@
 // readonly: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that loads can move and be
 // shared; and, as a further step, that arrays never written in the kernel may be read through the read-only cache
-// (`__ldg`). `const` is not added: it would change the kernel's name for its callers.
+// (`__ldg`). That holds for pointers whose recorded memory nothing else pointed into; the others stay as they are. `const`
+// is not added: it would change the kernel's name for its callers.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -30,16 +31,17 @@ bool only_read(const KernelSource& source, const clang::Stmt* body, const clang:
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || facts.pointers_overlap) return {};
+  if (!kernel) return {};
   bool through_cache = values.at("ldg") != 0;
   Opportunity found;
   found.place = "parameters of " + kernel->getNameAsString();
   size_t pointers = 0, loads = 0;
   for (auto* parameter : kernel->parameters()) {
+    pointers += parameter->getType()->isPointerType();
+    if (facts.shared_pointers.contains(parameter->getFunctionScopeIndex())) continue;
     auto name = source.offset(parameter->getLocation());
     if (!parameter->getType()->isPointerType() || !name || parameter->getName().empty()) continue;
     if (parameter->getOriginalType()->isArrayType()) continue;  // `float a[]` has no place for the qualifier in C++.
-    ++pointers;
     if (!parameter->getType().isRestrictQualified()) found.edits.push_back({*name, *name, "__restrict__ "});
     std::vector<const clang::ArraySubscriptExpr*> reads;
     clang::QualType pointee = parameter->getType()->getPointeeType();
@@ -61,6 +63,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kReadonly = {"readonly", "mark pointers __restrict__; read never-written arrays through the read-only cache",
-                        "no two pointer arguments were equal in any recorded launch", {{"ldg", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
+                        "of the pointers whose memory nothing else pointed into in any recorded launch", {{"ldg", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

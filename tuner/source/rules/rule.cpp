@@ -2,6 +2,8 @@
 #include "tuner/source/rules/rule.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 
 namespace kernelift {
 
@@ -60,6 +62,39 @@ void read_block(const Mep& mep, RuleContext& facts) {
   if (as_recorded) facts.threads_text = text;
 }
 
+uint64_t address_at(const std::vector<std::byte>& bytes, size_t offset) {
+  uint64_t address = 0;
+  if (offset + sizeof address <= bytes.size()) std::memcpy(&address, bytes.data() + offset, sizeof address);
+  return address;
+}
+
+/// Parameters that point into memory that something else of the launch's arguments points into as well, wherever in it: how
+/// far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of them.
+void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<size_t>& shared) {
+  bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.pointer_stride > 0; });
+  /// The recorded region behind an address, by where it begins; or the address itself where nothing was recorded.
+  auto memory_of = [&](uint64_t address) {
+    for (auto& region : instance.regions)
+      if (region.address <= address && address - region.address < region.size) return region.address;
+    return address;
+  };
+  std::map<uint64_t, size_t> ways;
+  std::set<uint32_t> plain;
+  std::vector<std::pair<size_t, uint64_t>> pointers;
+  for (size_t p = 0; p < mep.parameters.size() && p < instance.parameters.size(); ++p) {
+    if (mep.parameters[p].pointee.empty()) continue;
+    plain.insert(instance.parameters[p].offset);
+    if (uint64_t address = address_at(instance.arguments, instance.parameters[p].offset)) {
+      pointers.emplace_back(p, memory_of(address));
+      ++ways[memory_of(address)];
+    }
+  }
+  for (uint32_t offset : instance.argument_pointers)  // Members of what is passed by value.
+    if (!plain.contains(offset)) ++ways[memory_of(address_at(instance.arguments, offset))];
+  for (auto& [parameter, memory] : pointers)
+    if (indirect || ways[memory] > 1) shared.insert(parameter);
+}
+
 }  // namespace
 
 RuleContext RuleContext::of(const Mep& mep) {
@@ -69,17 +104,7 @@ RuleContext RuleContext::of(const Mep& mep) {
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);
-    // Two pointers into one allocation are common (x, x + n) and harmless; the same pointer twice is not. What lies
-    // between the two is for verification to find out.
-    std::vector<uint64_t> addresses;
-    for (size_t p = 0; p < mep.parameters.size() && p < instance.parameters.size(); ++p) {
-      auto [offset, size] = instance.parameters[p];
-      if (mep.parameters[p].pointee.empty() || size != 8 || offset + size > instance.arguments.size()) continue;
-      uint64_t address = 0;
-      for (size_t byte = 0; byte < size; ++byte) address |= uint64_t(instance.arguments[offset + byte]) << (8 * byte);
-      facts.pointers_overlap |= address && std::count(addresses.begin(), addresses.end(), address) > 0;
-      addresses.push_back(address);
-    }
+    find_shared_pointers(mep, instance, facts.shared_pointers);
   }
   return facts;
 }

@@ -2,6 +2,7 @@
 // choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification does.
 // They must produce text that compiles, and they compose, because each works on whatever text the last one left.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 struct RuleContext {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
-  bool pointers_overlap = false;              ///< Two pointer arguments were equal in some recorded launch.
+  std::set<size_t> shared_pointers;           ///< Pointer parameters whose memory may be reached another way too.
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
 

@@ -93,9 +93,13 @@ TEST(Readonly, ReadsThroughTheCacheWhatIsNeverWritten) {
   EXPECT_THAT(text, HasSubstr("c[j] += __ldg(&a[j * n + i]) * __ldg(&b[i * n + j]);"));
 }
 
-TEST(Readonly, RefusesWhereRecordedPointersOverlap) {
+TEST(Readonly, LeavesPointersAloneWhoseMemoryIsReachedAnotherWay) {
   RuleContext known = facts();
-  known.pointers_overlap = true;
+  known.shared_pointers = {0, 2};
+  std::string text = after("readonly", kProduct, {{"ldg", 1}}, 0, known);
+  EXPECT_THAT(text, HasSubstr("k(float *a, float *__restrict__ b, float *c, int n)"));
+  EXPECT_THAT(text, HasSubstr("c[j] += a[j * n + i] * __ldg(&b[i * n + j]);"));
+  known.shared_pointers = {0, 1, 2};
   EXPECT_EQ(after("readonly", kProduct, {{"ldg", 0}}, 0, known), "");
 }
 
@@ -303,20 +307,35 @@ TEST(RuleProposer, BeginsWithWhatSuitsTheKernel) {
   EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
 }
 
-TEST(RuleContext, KnowsEqualPointersButAllowNeighboursInOneAllocation) {
-  auto overlap = [](uint64_t a, uint64_t b) {
+TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
+  // Two arrays of 4 KiB at 0x1000 and 0x4000; a and b are pointers, c is a structure with one more.
+  auto shared = [](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) {
     Mep mep;
-    mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}};
+    mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}, {"c", "View", "", false, ""}};
     MepInstance instance;
-    instance.parameters = {{0, 8}, {8, 8}};
-    instance.arguments.resize(16);
-    std::memcpy(instance.arguments.data(), &a, 8), std::memcpy(instance.arguments.data() + 8, &b, 8);
-    mep.instances = {instance};
-    return RuleContext::of(mep).pointers_overlap;
+    instance.parameters = {{0, 8}, {8, 8}, {16, 16}};
+    instance.argument_pointers = {0, 8, 24};
+    instance.arguments.resize(32);
+    for (size_t i = 0; i < 3; ++i) std::memcpy(instance.arguments.data() + (i < 2 ? 8 * i : 24), &addresses[i], 8);
+    MepRegion first, second;
+    first.address = 0x1000, first.size = 0x1000, second.address = 0x4000, second.size = 0x1000;
+    second.pointer_stride = pointer_stride;
+    instance.regions = {first, second};
+    MepInstance apart = instance;
+    const uint64_t places[] = {0x1000, 0x4000, 0};
+    std::memcpy(apart.arguments.data(), places, 16), std::memcpy(apart.arguments.data() + 24, places + 2, 8);
+    mep.instances = {instance, apart};
+    mep.instances[1].regions[1].pointer_stride = 0;
+    return RuleContext::of(mep).shared_pointers;
   };
-  EXPECT_TRUE(overlap(0x1000, 0x1000));
-  EXPECT_FALSE(overlap(0x1000, 0x1400));
-  EXPECT_FALSE(overlap(0, 0));
+  using Set = std::set<size_t>;
+  EXPECT_EQ(shared({0x1000, 0x1000, 0}), (Set{0, 1}));
+  EXPECT_EQ(shared({0x1000, 0x1020, 0}), (Set{0, 1})) << "smooth(buffer, buffer + 8, n): the ranges overlap";
+  EXPECT_EQ(shared({0x1000, 0x4000, 0}), Set{});
+  EXPECT_EQ(shared({0x1000, 0x4000, 0x4800}), Set{1}) << "by a member of the structure";
+  EXPECT_EQ(shared({0x1000, 0x4000, 0}, 8), (Set{0, 1})) << "addresses lie in memory";
+  EXPECT_EQ(shared({0x9000, 0x9000, 0}), (Set{0, 1})) << "nothing of it was recorded";
+  EXPECT_EQ(shared({0, 0, 0}), Set{});
 }
 
 TEST(Rules, LeaveMacrosAlone) {
