@@ -1,4 +1,4 @@
-// See evaluation_queue.h. A job is in one queue or in one thread's hands; whoever holds it answers it.
+// See evaluation_queue.h. A job is in one list or in one thread's hands; whoever holds it answers it.
 #include "sandbox/evaluate/evaluation_queue.h"
 
 #include <algorithm>
@@ -38,17 +38,18 @@ void EvaluationQueue::abandon() {
   {
     std::lock_guard lock(mutex_);
     hooks_.era_began(++era_);
-    for (auto* jobs : {&to_compile_, &to_rebuild_, &to_measure_}) {
-      std::move(jobs->begin(), jobs->end(), std::back_inserter(dropped));
-      jobs->clear();
-    }
+    auto drop = [&](auto& jobs) {
+      std::move(jobs.begin(), jobs.end(), std::back_inserter(dropped));
+      jobs.clear();
+    };
+    drop(to_compile_), drop(to_rebuild_), drop(rebuilding_), drop(to_measure_);
   }
-  for (auto& job : dropped) finish(job, abandoned());
+  for (auto& job : dropped) give_up(job);
 }
 
 bool EvaluationQueue::rebuilder_idle() const {
   std::lock_guard lock(mutex_);
-  return rebuilding_ + to_rebuild_.size() < hooks_.rebuilders;
+  return rebuilding_.size() + to_rebuild_.size() < hooks_.rebuilders;
 }
 
 EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
@@ -71,14 +72,22 @@ void EvaluationQueue::finish(Waiting& job, Verdict verdict) {
   if (--open_ == 0) changed_.notify_all();
 }
 
-std::optional<EvaluationQueue::Waiting> EvaluationQueue::next(std::deque<Waiting>& jobs) {
-  std::unique_lock lock(mutex_);
+void EvaluationQueue::give_up(Waiting& job) {
+  Verdict verdict = job.screened ? *job.screened : abandoned();
+  finish(job, std::move(verdict));
+}
+
+bool EvaluationQueue::some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock) {
   // Jobs in flight at the end are answered too, wherever they still have to go.
   changed_.wait(lock, [&] { return !jobs.empty() || (closing_ && open_ == 0); });
-  if (jobs.empty()) return std::nullopt;
+  return !jobs.empty();
+}
+
+std::optional<EvaluationQueue::Waiting> EvaluationQueue::next(std::deque<Waiting>& jobs) {
+  std::unique_lock lock(mutex_);
+  if (!some_come(jobs, lock)) return std::nullopt;
   Waiting job = std::move(jobs.front());
   jobs.pop_front();
-  rebuilding_ += &jobs == &to_rebuild_;
   return job;
 }
 
@@ -94,7 +103,7 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
       return;
     }
   }
-  finish(job, abandoned());
+  give_up(job);
 }
 
 void EvaluationQueue::compile_jobs() {
@@ -106,13 +115,22 @@ void EvaluationQueue::compile_jobs() {
 }
 
 void EvaluationQueue::rebuild_jobs() {
-  while (auto job = next(to_rebuild_)) {
-    job->rebuilt = hooks_.rebuild(job->candidate);
-    {
-      std::lock_guard lock(mutex_);
-      --rebuilding_;
-    }
-    pass_on(std::move(*job), to_measure_);
+  std::unique_lock lock(mutex_);
+  while (some_come(to_rebuild_, lock)) {
+    auto place = rebuilding_.insert(rebuilding_.end(), std::move(to_rebuild_.front()));
+    to_rebuild_.pop_front();
+    const Candidate candidate = place->candidate;
+    const uint64_t era = era_;
+    lock.unlock();
+    CompileReply rebuilt = hooks_.rebuild(candidate);
+    lock.lock();
+    if (era != era_) continue;  // It has been answered, and its place is gone.
+    Waiting job = std::move(*place);
+    rebuilding_.erase(place);
+    lock.unlock();
+    job.rebuilt = std::move(rebuilt);
+    pass_on(std::move(job), to_measure_);
+    lock.lock();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -44,6 +45,7 @@ class EvaluationQueue {
   ~EvaluationQueue();
 
   std::future<Verdict> submit(Candidate candidate);
+  /// What waits is answered at once, and what the other compiler is at: by what it was screened as, if it was.
   void abandon();
   /// A candidate sent to be rebuilt would not have to wait.
   bool rebuilder_idle() const;
@@ -59,11 +61,15 @@ class EvaluationQueue {
   void compile_jobs();
   void rebuild_jobs();
   void measure_jobs(const Measure& measure);
+  /// Waits until `jobs` has one; false: there never will be.
+  bool some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
   /// The first of `jobs`, once there is one; nullopt when there never will be.
   std::optional<Waiting> next(std::deque<Waiting>& jobs);
   /// Puts it in line, unless its era is over: what was screened before what was not, the fastest of that first.
   void pass_on(Waiting job, std::deque<Waiting>& jobs);
   void finish(Waiting& job, Verdict verdict);
+  /// Answered by what is known of it.
+  void give_up(Waiting& job);
 
   CompilePool& pool_;
   const Hooks hooks_;
@@ -73,7 +79,7 @@ class EvaluationQueue {
   bool closing_ = false;
   uint64_t era_ = 0;
   size_t open_ = 0;         ///< Submitted and not answered.
-  unsigned rebuilding_ = 0;
+  std::list<Waiting> rebuilding_;  ///< In the other compiler's hands, but abandon() can answer them.
   std::vector<std::thread> threads_;
 };
 
