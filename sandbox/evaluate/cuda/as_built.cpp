@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cuda/as_built.h"
 
 #include <algorithm>
+#include <array>
 
 namespace kernelift {
 namespace {
@@ -64,8 +65,25 @@ CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> 
     if (order_.size() > kKept) built_.erase(order_.front()), order_.pop_front();
   }
   CompileReply reply = build_(source, kernels);
+  // What takes too long is not waited for twice.
+  if (!is_about_source(reply) && reply.outcome != Outcome::TimedOut) reply = build_(source, kernels);
+  if (!is_about_source(reply)) {
+    std::lock_guard lock(mutex_);
+    built_.erase(key), std::erase(order_, key);
+  }
   promise.set_value(reply);
   return reply;
+}
+
+bool AsBuilt::is_about_source(const CompileReply& reply) {
+  if (reply.ok()) return !reply.image.empty();
+  if (reply.outcome != Outcome::CompileFailed) return false;
+  return std::ranges::any_of(std::array{"): error", "ptxas error", "nvlink error"}, [&](auto mark) { return reply.detail.find(mark) != reply.detail.npos; });
+}
+
+std::string AsBuilt::trouble() const {
+  std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 double BuildChoice::bar() const { return kNear * std::min(screened_, built_); }

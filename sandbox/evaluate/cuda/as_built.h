@@ -23,11 +23,14 @@ class AsBuilt {
   const std::string& application() const { return application_; }
   /// The application's compiler is here and works, and what it builds can be compared with what the application runs.
   bool builds() const { return build_ && !application_.empty() && !broken_; }
-  const std::string& trouble() const { return trouble_; }
+  std::string trouble() const;
   const std::string& compiler() const { return compiler_; }  ///< "nvcc"
   /// Thread-safe; blocks, or answers at once where the text is known. EXPECTS: builds(). What fails says nothing of the
   /// candidate where the original fails too: then builds() is no longer true.
   CompileReply build(const Candidate& candidate);
+  /// It was built, or the compiler says what is wrong with the text. All else (a tool that is missing, killed or too slow) may
+  /// be the machine's: it was tried again, is not remembered, and says nothing of the candidate.
+  static bool is_about_source(const CompileReply& reply);
 
  private:
   CompileReply build(const std::string& source, std::vector<std::string> kernels);
@@ -35,7 +38,7 @@ class AsBuilt {
   std::string kernel_name_, original_, application_, trouble_, compiler_;
   Build build_;
   std::atomic<bool> broken_ = false;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;  ///< Guards trouble_ as well.
   std::map<Hash, std::shared_future<CompileReply>> built_;  ///< By source and kernels.
   std::deque<Hash> order_;                                  ///< Oldest first, to be forgotten first.
 };

@@ -240,8 +240,8 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
 }
 
 Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
-  // A compiler that fails at the original as well says nothing of the candidate.
-  if (!job.rebuilt.ok() && !as_built_->builds()) return *job.screened;
+  // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room for it.
+  if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt))) return *job.screened;
   Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
   if (!knows_application(lane)) return *job.screened;

@@ -243,6 +243,32 @@ TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown
   EXPECT_THAT(verdict.detail, HasSubstr("both built by clang"));
 }
 
+TEST(AsBuilt, RemembersWhatTheCompilerSaysAndNotWhatTheMachineLacks) {
+  MepFixture fixture = scale_mep();
+  auto nvcc = fixture.path() / "nvcc";
+  auto does = [&](const std::string& script) {
+    ASSERT_TRUE(write_atomically(nvcc, "#!/bin/sh\n" + script + "\nexit 1\n").ok());
+    std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+  };
+  does("echo 'kernel.cu(3): error: no such thing' >&2");
+  fixture.mep.compile_command = {nvcc.string(), "-O3", "-c", "scale.cu"};
+  AsBuilt as_built(fixture.mep, "sm_90", source(200, 100), "recorded");
+  ASSERT_TRUE(as_built.builds()) << as_built.trouble();
+  Candidate wrong, unlucky, killed;
+  wrong.source = source(1, 1), unlucky.source = source(2, 2), killed.source = source(3, 3);
+  EXPECT_TRUE(AsBuilt::is_about_source(as_built.build(wrong)));
+  does("echo 'sh: 1: cicc: not found' >&2");
+  EXPECT_THAT(as_built.build(wrong).detail, HasSubstr("no such thing")) << "asked once";
+  CompileReply lacking = as_built.build(unlucky);
+  EXPECT_THAT(lacking.detail, HasSubstr("not found"));
+  EXPECT_FALSE(AsBuilt::is_about_source(lacking));
+  does("kill -9 $$");
+  EXPECT_FALSE(AsBuilt::is_about_source(as_built.build(killed)));
+  does("echo 'kernel.cu(4): error: another' >&2");
+  EXPECT_THAT(as_built.build(unlucky).detail, HasSubstr("another")) << "not remembered";
+  EXPECT_THAT(as_built.build(killed).detail, HasSubstr("another"));
+}
+
 TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
   std::vector<std::future<Verdict>> verdicts;
   for (int i = 0; i < 6; ++i) verdicts.push_back(evaluator_->submit(candidate(source(20 + i, 60 + i))));
@@ -250,7 +276,7 @@ TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
   evaluator_->abandon();
   for (size_t i = 1; i < verdicts.size(); ++i) {
     Verdict verdict = verdicts[i].get();
-    EXPECT_TRUE(verdict.outcome == Outcome::TimedOut || verdict.counters["as_built"] == 1) << verdict.text();
+    EXPECT_TRUE(verdict.outcome == Outcome::TimedOut || verdict.ok()) << verdict.text();
   }
 }
 
