@@ -107,6 +107,10 @@ std::string instance_id(const std::string& mark, uint64_t launch) {
   return mark + number;
 }
 
+std::string launch_text(const std::string& key, uint64_t launch) {
+  return "launch " + std::to_string(launch) + " of " + key;
+}
+
 void Archive::omit(std::string what, std::string why) {
   bool known =
       std::any_of(omissions_.begin(), omissions_.end(), [&](auto& o) { return o.what == what && o.why == why; });

@@ -4,6 +4,7 @@
 // serialise, but for store_chunk of the writer.
 #pragma once
 #include <chrono>
+#include <mutex>
 #include <csignal>
 #include <memory>
 #include <set>
@@ -27,14 +28,20 @@ class NoFileSizeSignal {
   bool blocked_ = false;
 };
 
-/// Adds the time it lives to a sum.
+/// Adds the time it lives to a sum, that `turn` guards where several threads read it.
 class OwnTime {
  public:
-  explicit OwnTime(double& sum) : sum_(sum) {}
-  ~OwnTime() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+  explicit OwnTime(double& sum, std::mutex* turn = nullptr) : sum_(sum), turn_(turn) {}
+  ~OwnTime() {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    std::unique_lock<std::mutex> lock;
+    if (turn_) lock = std::unique_lock(*turn_);
+    sum_ += seconds;
+  }
 
  private:
   double& sum_;
+  std::mutex* turn_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
@@ -70,5 +77,7 @@ class Archive {
 
 /// "3f2a-0007"
 std::string instance_id(const std::string& mark, uint64_t launch);
+/// "launch 7 of k(int*)": as notes name it.
+std::string launch_text(const std::string& key, uint64_t launch);
 
 }  // namespace kernelift

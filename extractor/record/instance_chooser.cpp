@@ -155,6 +155,11 @@ std::set<size_t> InstanceChooser::held_out() const {
   return out;
 }
 
+void InstanceChooser::report(CaptureInfo& into) const {
+  into.shares.merge(shares());
+  into.superseded.insert(into.superseded.end(), superseded_.begin(), superseded_.end());
+}
+
 std::map<std::string, InstanceShare> InstanceChooser::shares() const {
   std::map<std::string, InstanceShare> shares;
   auto out = held_out();

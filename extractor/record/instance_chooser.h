@@ -39,6 +39,7 @@ class InstanceChooser {
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
+  void report(CaptureInfo& into) const;                                       ///< Adds both.
   uint64_t seen() const { return seen_; }
 
  private:

@@ -119,17 +119,18 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
   }
   OwnMemory memory;
   auto regions = reachable(arguments_of(launch), parameters, roots, live, memory, ~uint64_t(0), config_.all_memory);
-  std::string what = "launch " + std::to_string(kernel.chooser.seen() - 1) + " of " + kernel.key;
+  uint64_t index = kernel.chooser.seen() - 1;
+  std::string what = launch_text(kernel.key, index);
   if (!regions.ok() || !archive_.has_room(what, *regions, variable_bytes, config_.instance_bytes)) return false;
 
   pending_.emplace();
   CapturedInstance& instance = *pending_;
   if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.mangled + "\n" + kernel.unit);
-  instance.id = instance_id(kernel.mark, kernel.chooser.seen() - 1);
+  instance.id = instance_id(kernel.mark, index);
   instance.kernel = kernel.key;
   instance.mangled = kernel.mangled;
   instance.unit = kernel.unit;
-  instance.launch_index = kernel.chooser.seen() - 1;
+  instance.launch_index = index;
   instance.geometry = geometry_of(launch);
   instance.arguments.assign(arguments_of(launch).begin(), arguments_of(launch).end());
   instance.parameters = parameters;
@@ -213,10 +214,7 @@ void Recorder::write_manifest(bool complete) {
     KernelProfile profile = kernel->profile.summary();
     profile.key = kernel->key, profile.mangled = kernel->mangled;
     profiles.push_back(std::move(profile));
-    if (!kernel->wanted) continue;
-    info.shares.merge(kernel->chooser.shares());
-    auto& gone = kernel->chooser.superseded();
-    info.superseded.insert(info.superseded.end(), gone.begin(), gone.end());
+    if (kernel->wanted) kernel->chooser.report(info);
   }
   info.profile = merge_profiles(std::move(profiles));
   archive_.write_manifest(std::move(info), own_seconds_, complete);

@@ -50,22 +50,6 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   return kNone;
 }
 
-/// Adds the time it lives to a sum that others read.
-class Spent {
- public:
-  Spent(std::mutex& turn, double& sum) : turn_(turn), sum_(sum) {}
-  ~Spent() {
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-    std::lock_guard lock(turn_);
-    sum_ += seconds;
-  }
-
- private:
-  std::mutex& turn_;
-  double& sum_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-};
-
 size_t spare_threads() {
   size_t cores = std::thread::hardware_concurrency();
   return std::clamp<size_t>(cores > 2 ? cores - 2 : 1, 1, kMostThreads);
@@ -302,7 +286,7 @@ bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
   auto graph = graph_recorder_.wanted(launch.hGraph);
   if (!graph) return false;
-  Spent timer(turn_, own_seconds_);
+  OwnTime timer(own_seconds_, &turn_);
   {
     OwnCall ours;
     time_kernels();
@@ -317,9 +301,9 @@ bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& 
 bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel,
                                const CudaLaunch& launch, std::vector<std::byte> arguments, uint64_t index) {
   OwnCall ours;
-  Spent timer(turn_, own_seconds_);
+  OwnTime timer(own_seconds_, &turn_);
   NoFileSizeSignal guard;
-  if (!taking_.be_alone(Taking::name(kernel, index), call.context)) return false;
+  if (!taking_.be_alone(launch_text(kernel.key, index), call.context)) return false;
   std::optional<CapturedInstance> instance;
   try {
     instance = taking_.before({kernel, index, launch.geometry, std::move(arguments), decode_settings(cbid, launch)},
@@ -345,7 +329,7 @@ void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
 
 void CudaRecorder::take_after(bool launched) {
   OwnCall ours;
-  Spent timer(turn_, own_seconds_);
+  OwnTime timer(own_seconds_, &turn_);
   NoFileSizeSignal guard;
   CapturedInstance& instance = pending_->instance;
   uint32_t correlation = pending_->correlation;
@@ -460,10 +444,7 @@ void CudaRecorder::write_manifest(bool complete) {
       profile.key = kernel->key, profile.mangled = kernel->mangled, profile.count = kernel->launches;
       profiles.push_back(std::move(profile));
     }
-    if (!kernel->chooser) continue;
-    info.shares.merge(kernel->chooser->shares());
-    auto& gone = kernel->chooser->superseded();
-    info.superseded.insert(info.superseded.end(), gone.begin(), gone.end());
+    if (kernel->chooser) kernel->chooser->report(info);
   }
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.

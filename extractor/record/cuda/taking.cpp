@@ -37,7 +37,7 @@ bool Taking::be_alone(const std::string& what, CUcontext context) {
 
 std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context) {
   CudaKernel& kernel = launch.kernel;
-  std::string what = name(kernel, launch.index);
+  std::string what = launch_text(kernel.key, launch.index);
   Snapshots::Request request{context, kernel, {}, what, config_.instance_bytes, config_.all_memory};
   CapturedInstance& instance = request.instance;
   {
@@ -73,7 +73,7 @@ bool Taking::wait(const std::string& what, CUcontext context, double known_us) {
 }
 
 bool Taking::after(CapturedInstance& instance, CUcontext context, double known_us) {
-  std::string what = "launch " + std::to_string(instance.launch_index) + " of " + instance.kernel;
+  std::string what = launch_text(instance.kernel, instance.launch_index);
   if (!wait(what, context, known_us)) return false;
   Status status = environment_error("out of memory");
   try {

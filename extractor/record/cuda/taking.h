@@ -27,9 +27,6 @@ class Taking {
     std::vector<std::byte> arguments;
     LaunchSettings settings;
   };
-  static std::string name(const CudaKernel& kernel, uint64_t index) {
-    return "launch " + std::to_string(index) + " of " + kernel.key;
-  }
 
   /// EXPECTS: the thread is inside the gate. True: the gate is closed by this thread, and the device idle. False, with
   /// a note where there is something to say: inside as before.

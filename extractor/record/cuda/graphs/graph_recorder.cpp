@@ -46,7 +46,7 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
         begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, "",
-                             Taking::name(*kernel, index), correlation});
+                             launch_text(kernel->key, index), correlation});
         begun->stream = stream == CU_STREAM_PER_THREAD          ? "per-thread"
                         : !stream || stream == CU_STREAM_LEGACY ? "default"
                                                                 : "created";
@@ -102,16 +102,17 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
 void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) {
   for (size_t step : steps) {
     auto& kernel = launch.graph->kernels[step];
-    taking_.stop(launch.what, "node " + std::to_string(step) + " of its graph" +
-                                  (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
-                                  " could not be switched back as the application had it: the application's own results may be "
-                                  "wrong from here on, and no more images are taken");
+    taking_.stop(launch.what,
+                 "node " + std::to_string(step) + " of its graph" +
+                     (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
+                     " could not be switched back as the application had it: the application's own results may be "
+                     "wrong from here on, and no more images are taken");
   }
 }
 
 /// False: no more of this launch.
 bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, CudaKernel& kernel, uint64_t index) {
-  std::string what = Taking::name(kernel, index);
+  std::string what = launch_text(kernel.key, index);
   auto trouble = [&](const Status& status) {
     if (status.ok()) return false;
     std::lock_guard lock(turn_);

@@ -31,18 +31,15 @@ class Gate {
   std::condition_variable opened_;
 };
 
-/// Opens a gate that this thread closed, unless told that the launch goes on with it closed.
+/// Opens a gate that this thread closed.
 class ClosedGate {
  public:
-  explicit ClosedGate(Gate& gate) : gate_(&gate) {}
-  ~ClosedGate() {
-    if (gate_) gate_->open();
-  }
+  explicit ClosedGate(Gate& gate) : gate_(gate) {}
+  ~ClosedGate() { gate_.open(); }
   ClosedGate(const ClosedGate&) = delete;
-  void keep_closed() { gate_ = nullptr; }
 
  private:
-  Gate* gate_;
+  Gate& gate_;
 };
 
 }  // namespace kernelift
