@@ -13,6 +13,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/file.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift {
@@ -59,14 +61,6 @@ struct Place {
 };
 
 uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) & ~(kAlignment - 1); }
-
-Error file_error(const char* verb, const fs::path& file) {
-  int code = errno;
-  std::string message = std::string("cannot ") + verb + " " + file.string() + ": " + std::strerror(code);
-  if (code == ENOSPC || code == EFBIG || code == EDQUOT)
-    message += "; free some space or record to another place with --state DIR";
-  return environment_error(message);
-}
 
 bool write_at(int fd, const void* data, size_t size, uint64_t offset) {
   auto* from = static_cast<const char*>(data);

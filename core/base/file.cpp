@@ -11,28 +11,29 @@
 namespace fs = std::filesystem;
 
 namespace kernelift {
-namespace {
 
-Error errno_error(const char* verb, const fs::path& path) {
+Error file_error(const char* verb, const fs::path& path) {
   int code = errno;
   std::string message = std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code);
   bool writing = std::strcmp(verb, "read") != 0;
   if (code == ENOSPC || code == EDQUOT) message += "; free some space there (Kernelift's own files can go elsewhere: --state DIR)";
-  if (code == EFBIG) message += "; raise the limit on file sizes (ulimit -f)";
+  if (code == EFBIG) message += "; raise the limit on file sizes (ulimit -f) or free some space";
   if ((code == EROFS || code == EACCES) && writing) message += "; make it writable (Kernelift's own files can go elsewhere: --state DIR)";
   if (code == EACCES && !writing) message += "; check its permissions";
   return environment_error(message);
 }
 
+namespace {
+
 template <class Container>
 Result<Container> read_all(const fs::path& path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno_error("read", path);
+  if (fd < 0) return file_error("read", path);
   struct stat info {};
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
     close(fd);
     errno = EISDIR;
-    return errno_error("read", path);
+    return file_error("read", path);
   }
   Container content;
   content.resize(info.st_size > 0 ? static_cast<size_t>(info.st_size) : 0);
@@ -42,7 +43,7 @@ Result<Container> read_all(const fs::path& path) {
     ssize_t got = read(fd, reinterpret_cast<char*>(content.data()) + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      Error error = errno_error("read", path);
+      Error error = file_error("read", path);
       close(fd);
       return error;
     }
@@ -58,10 +59,10 @@ Status write_fully(int fd, std::span<const std::byte> bytes, const fs::path& pat
   while (!bytes.empty()) {
     ssize_t put = write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno_error("write", path);
+    if (put < 0) return file_error("write", path);
     bytes = bytes.subspan(static_cast<size_t>(put));
   }
-  if (fsync(fd) != 0 && errno != EINVAL) return errno_error("write", path);
+  if (fsync(fd) != 0 && errno != EINVAL) return file_error("write", path);
   return done();
 }
 
@@ -70,25 +71,29 @@ Status write_fully(int fd, std::span<const std::byte> bytes, const fs::path& pat
 Result<std::string> read_text(const fs::path& path) { return read_all<std::string>(path); }
 Result<std::vector<std::byte>> read_bytes(const fs::path& path) { return read_all<std::vector<std::byte>>(path); }
 
-Status write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+static fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+Status replace_file(const fs::path& path, const std::function<Status(int fd)>& fill) {
   std::error_code code;
-  fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  fs::path folder = folder_of(path);
   fs::create_directories(folder, code);
   std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
   int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return errno_error("write", path);
+  if (fd < 0) return file_error("write", path);
   struct stat old {};
   bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
   [[maybe_unused]] int owner = replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root can; others own it anyway.
   fchmod(fd, replaces ? old.st_mode & 07777 : 0644);
-  Status written = write_fully(fd, bytes, path);
-  close(fd);
-  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = errno_error("write", path);
-  if (!written.ok()) {
-    unlink(temporary.c_str());
-    return written;
-  }
-  if (int dir = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) {
+  Status written = fill(fd);
+  if (close(fd) != 0 && written.ok()) written = file_error("write", path);
+  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = file_error("write", path);
+  if (!written.ok()) unlink(temporary.c_str());
+  return written;
+}
+
+Status write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  KERNELIFT_TRY(replace_file(path, [&](int fd) { return write_fully(fd, bytes, path); }));
+  if (int dir = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) {
     fsync(dir);
     close(dir);
   }
@@ -104,7 +109,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix) {
   fs::path base = fs::temp_directory_path(code);
   if (code) base = "/tmp";
   std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
-  if (!mkdtemp(name.data())) return errno_error("create a temporary folder", base);
+  if (!mkdtemp(name.data())) return file_error("create a temporary folder", base);
   return TemporaryFolder(name);
 }
 

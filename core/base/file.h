@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,8 +16,14 @@ namespace kernelift {
 Result<std::string> read_text(const std::filesystem::path& path);
 Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
 
-/// Writes beside `path`, fsyncs, renames over it, fsyncs the folder. Parent folders are created; a file that is replaced
-/// passes on its permissions and its owner.
+/// Why the call just made on `path` failed (errno), and what helps: file_error("write", path).
+Error file_error(const char* verb, const std::filesystem::path& path);
+
+/// `fill` writes a new file beside `path`, which then takes its place. Parent folders are created; a file that is replaced
+/// passes on its permissions and its owner. What was there stays if anything fails. Nothing is forced to the disk.
+Status replace_file(const std::filesystem::path& path, const std::function<Status(int fd)>& fill);
+
+/// The same with these bytes, file and folder fsynced.
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Status write_atomically(const std::filesystem::path& path, std::string_view text);
 

@@ -22,6 +22,11 @@ Json artefact(const char* format, int version, int oldest_reader);
 /// Checks that `value` is such an artefact and that a reader of version `reader` may read it.
 Status check_artefact(const Json& value, const char* format, int reader, const std::string& where);
 
+/// For readers inside reading(): what was read cannot be right.
+[[noreturn]] inline void malformed(const std::string& what) {
+  throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
+}
+
 /// Calls `read(value)` and turns a missing key or wrong type into an Error that names `where`.
 template <class Function>
 auto reading(const std::string& where, Function&& read) -> Result<decltype(read())> {

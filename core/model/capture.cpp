@@ -36,8 +36,6 @@ constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size(
 
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-[[noreturn]] void malformed(const char* what) { throw Json::other_error::create(0, what, static_cast<Json*>(nullptr)); }
-
 Json image_to_json(const Image& image) {
   Json chunks = Json::array();
   for (auto& chunk : image.chunks) chunks.push_back(chunk.hex());
@@ -128,47 +126,30 @@ Json instance_to_json(const CapturedInstance& instance) {
     images_to_json(entry, variable.before, variable.after);
     variables.push_back(std::move(entry));
   }
-  Json line = {{"id", instance.id},
-          {"kernel", instance.kernel},
-          {"mangled", instance.mangled},
-          {"unit", instance.unit},
-          {"launch_index", instance.launch_index},
-          {"geometry", to_json(instance.geometry)},
-          {"arguments", hex_text(instance.arguments)},
-          {"parameters", to_json(instance.parameters)},
-          {"microseconds", instance.microseconds},
-          {"weight", instance.weight},
-          {"held_out", instance.held_out},
-          {"regions", regions},
-          {"variables", variables}};
+  Json line = to_json(static_cast<const RecordedLaunch&>(instance));
+  line.update({{"kernel", instance.kernel},
+               {"mangled", instance.mangled},
+               {"unit", instance.unit},
+               {"launch_index", instance.launch_index},
+               {"regions", regions},
+               {"variables", variables}});
   if (!instance.source_stem.empty()) line["source_stem"] = instance.source_stem;
-  if (instance.settings.known) line["settings"] = settings_to_json(instance.settings);
-  if (!instance.unreached.empty()) line["unreached"] = to_json(instance.unreached);
   if (instance.code.size > 0) line["code"] = image_to_json(instance.code);
   return line;
 }
 
 CapturedInstance instance_from_json(const Json& from) {
   CapturedInstance instance;
-  instance.id = from.at("id");
+  read_recorded_launch(from, instance);
   instance.kernel = from.at("kernel");
   instance.mangled = from.at("mangled");
   instance.unit = from.at("unit");
   instance.launch_index = from.at("launch_index");
-  instance.geometry = geometry_from_json(from.at("geometry"));
-  instance.arguments = bytes_from_hex(from.at("arguments"));
-  instance.parameters = parameters_from_json(from.at("parameters"));
-  for (auto& parameter : instance.parameters)
-    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size())
-      malformed("a parameter lies outside the arguments");
-  instance.microseconds = from.at("microseconds");
-  instance.weight = from.at("weight");
-  instance.held_out = from.at("held_out");
   for (auto& entry : from.at("regions")) {
     CapturedRegion region;
     region.address = entry.at("address");
     auto kind = memory_kind_from_name(entry.at("kind"));
-    if (!kind.ok()) malformed(kind.error().message.c_str());
+    if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
     region.reached_from = entry.at("reached_from");
     images_from_json(entry, region.before, region.after);
@@ -184,8 +165,6 @@ CapturedInstance instance_from_json(const Json& from) {
     instance.variables.push_back(std::move(variable));
   }
   instance.source_stem = from.value("source_stem", "");
-  if (from.contains("settings")) instance.settings = settings_from_json(from["settings"]);
-  if (from.contains("unreached")) instance.unreached = memory_ranges_from_json(from["unreached"]);
   if (from.contains("code")) instance.code = image_from_json(from["code"]);
   return instance;
 }
@@ -243,28 +222,20 @@ CaptureInfo info_from_json(const Json& from) {
   return info;
 }
 
-Error journal_error(const fs::path& file) {
-  int code = errno;
-  std::string message = "cannot write " + file.string() + ": " + std::strerror(code);
-  if (code == ENOSPC || code == EFBIG || code == EDQUOT)
-    message += "; free some space or record to another place with --state DIR";
-  return environment_error(message);
-}
-
 /// Appends all of `text`, or nothing.
 Status append(int fd, uint64_t& end, std::string_view text, const fs::path& file) {
   for (uint64_t at = 0; at < text.size();) {
     ssize_t put = pwrite(fd, text.data() + at, text.size() - at, static_cast<off_t>(end + at));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) {
-      Error error = journal_error(file);
+      Error error = file_error("write", file);
       if (ftruncate(fd, static_cast<off_t>(end)) != 0) error.message += " (and its tail could not be cut off)";
       return error;
     }
     at += static_cast<uint64_t>(put);
   }
   end += text.size();
-  if (fdatasync(fd) != 0 && errno != EINVAL) return journal_error(file);
+  if (fdatasync(fd) != 0 && errno != EINVAL) return file_error("write", file);
   return done();
 }
 
@@ -285,9 +256,6 @@ Result<MemoryKind> memory_kind_from_name(const std::string& text) {
     if (text == name(kind)) return kind;
   return environment_error("'" + text + "' is not a kind of memory (device, managed, host-mapped, variable)");
 }
-
-Json to_json(const LaunchSettings& settings) { return settings_to_json(settings); }
-LaunchSettings launch_settings_from_json(const Json& from) { return settings_from_json(from); }
 
 Json to_json(const Geometry& geometry) {
   return {{"grid", {geometry.grid.x, geometry.grid.y, geometry.grid.z}},
@@ -313,16 +281,34 @@ std::vector<Parameter> parameters_from_json(const Json& from) {
   return parameters;
 }
 
-Json to_json(const std::vector<MemoryRange>& ranges) {
-  Json list = Json::array();
-  for (auto& range : ranges) list.push_back({range.address, range.size});
-  return list;
+Json to_json(const RecordedLaunch& launch) {
+  Json json = {{"id", launch.id},
+               {"geometry", to_json(launch.geometry)},
+               {"arguments", hex_text(launch.arguments)},
+               {"parameters", to_json(launch.parameters)},
+               {"microseconds", launch.microseconds},
+               {"weight", launch.weight},
+               {"held_out", launch.held_out}};
+  // What older readers do not know and plain launches do not have.
+  if (launch.settings.known) json["settings"] = settings_to_json(launch.settings);
+  for (auto& range : launch.unreached) json["unreached"].push_back({range.address, range.size});
+  return json;
 }
 
-std::vector<MemoryRange> memory_ranges_from_json(const Json& from) {
-  std::vector<MemoryRange> ranges;
-  for (auto& entry : from) ranges.push_back({entry.at(0), entry.at(1)});
-  return ranges;
+void read_recorded_launch(const Json& from, RecordedLaunch& launch) {
+  launch.id = from.at("id");
+  launch.geometry = geometry_from_json(from.at("geometry"));
+  launch.arguments = bytes_from_hex(from.at("arguments"));
+  launch.parameters = parameters_from_json(from.at("parameters"));
+  for (auto& parameter : launch.parameters)
+    if (uint64_t(parameter.offset) + parameter.size > launch.arguments.size())
+      malformed("a parameter of instance " + launch.id + " lies outside its arguments");
+  launch.microseconds = from.at("microseconds");
+  launch.weight = from.at("weight");
+  launch.held_out = from.at("held_out");
+  if (auto settings = from.find("settings"); settings != from.end()) launch.settings = settings_from_json(*settings);
+  if (auto unreached = from.find("unreached"); unreached != from.end())
+    for (auto& range : *unreached) launch.unreached.push_back({range.at(0), range.at(1)});
 }
 
 std::string unreached_text(const std::vector<MemoryRange>& unreached) {
@@ -394,7 +380,7 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& fol
   KERNELIFT_ASSIGN(state->chunks, ChunkWriter::create(folder / kBlobs));
   fs::path journal = folder / kJournal;
   state->journal = open(journal.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (state->journal < 0) return journal_error(journal);
+  if (state->journal < 0) return file_error("create", journal);
   std::string head = compact(artefact(kJournalFormat, kCaptureVersion, kCaptureVersion)) + "\n";
   KERNELIFT_TRY(append(state->journal, state->journal_end, head, journal));
   return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));

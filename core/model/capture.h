@@ -90,26 +90,30 @@ struct LaunchesLikeIt {
   double own = 0;            ///< What the snapshotted launch itself took, right after its images were taken; 0: not known.
 };
 
-struct CapturedInstance {
-  std::string id;             ///< "3f2a-0007": unique in the capture.
+/// What captures and MEPs say alike of a launch.
+struct RecordedLaunch {
+  std::string id;  ///< "3f2a-0007": unique in the capture.
+  Geometry geometry;
+  LaunchSettings settings;
+  std::vector<std::byte> arguments;  ///< Packed as the device sees them.
+  std::vector<Parameter> parameters;
+  double microseconds = 0;  ///< Its duration in the application: the median of launches like it.
+  double weight = 1;        ///< Share of the kernel's total time that its cluster stands for.
+  bool held_out = false;    ///< For verification only; never tuned on.
+  /// Allocations that were alive at the launch and have no image, since nothing that the kernel is given leads to them:
+  /// where a replay that faults may have wanted to go.
+  std::vector<MemoryRange> unreached;
+};
+
+struct CapturedInstance : RecordedLaunch {
   std::string kernel;         ///< canonical_key of the kernel.
   std::string mangled;        ///< As the device image spells it.
   std::string unit;           ///< Source file of its module, where known: tells equal keys of two files apart.
   std::string source_stem;    ///< Name without folder and ending of the file its module was compiled from, if only that.
   uint64_t launch_index = 0;  ///< N-th launch of this kernel, from 0.
-  Geometry geometry;
-  std::vector<std::byte> arguments;  ///< Packed as the device sees them.
-  std::vector<Parameter> parameters;
-  double microseconds = 0;  ///< Its duration in the application: the median of launches like it.
   LaunchesLikeIt like;
-  double weight = 1;        ///< Share of the kernel's total time that its cluster stands for.
-  bool held_out = false;    ///< For verification only; never tuned on.
   std::vector<CapturedRegion> regions;
   std::vector<CapturedVariable> variables;
-  /// Allocations that were alive at the launch and have no image, since nothing that the kernel is given leads to them:
-  /// where a replay that faults may have wanted to go.
-  std::vector<MemoryRange> unreached;
-  LaunchSettings settings;
   Image code;  ///< The machine code (a cubin) that the application ran, empty if it could not be had.
 };
 
@@ -202,12 +206,10 @@ std::string unreached_text(const std::vector<MemoryRange>& unreached);
 /// reading().
 Json to_json(const Geometry&);
 Json to_json(const std::vector<Parameter>&);
-Json to_json(const LaunchSettings&);
-Json to_json(const std::vector<MemoryRange>&);
-std::vector<MemoryRange> memory_ranges_from_json(const Json&);
-LaunchSettings launch_settings_from_json(const Json&);
+Json to_json(const RecordedLaunch&);
 Geometry geometry_from_json(const Json&);
 std::vector<Parameter> parameters_from_json(const Json&);
+void read_recorded_launch(const Json&, RecordedLaunch& into);
 std::string hex_text(std::span<const std::byte> bytes);
 std::vector<std::byte> bytes_from_hex(const Json& text);  ///< Throws unless an even number of hex digits.
 

@@ -3,14 +3,10 @@
 // and names of files that come out of mep.json are checked: a MEP may have been mailed by a stranger.
 #include "core/model/mep.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/base/file.h"
@@ -26,10 +22,6 @@ namespace {
 constexpr const char* kFormat = "kernelift-mep";
 constexpr std::string_view kDataSuffix = ".bin";
 
-[[noreturn]] void malformed(const std::string& what) {
-  throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
-}
-
 /// "3f…e.bin": nothing that could leave data/.
 std::string data_name(const Json& from) {
   auto text = from.get<std::string>();
@@ -43,46 +35,32 @@ std::string optional_data_name(const Json& from) {
   return from.get<std::string>().empty() ? std::string() : data_name(from);
 }
 
-Error write_error(const fs::path& path) {
-  return environment_error("cannot write " + path.string() + ": " + std::strerror(errno));
-}
-
 /// Gigabytes of images, on all cores, pages of zeros as holes. Not forced to the disk file by file: what a crash leaves
 /// damaged does not match its name, and is extracted again.
-Status write_data(const fs::path& path, std::span<const std::byte> bytes) {
+Status write_sparsely(int fd, std::span<const std::byte> bytes, const fs::path& path) {
   constexpr size_t kPiece = 4 << 20, kPage = 4096;
-  std::error_code code;
-  fs::create_directories(path.parent_path(), code);
-  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".XXXXXX")).string();
-  int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return write_error(path);
   auto zero = [&](size_t begin, size_t size) {
     return bytes[begin] == std::byte{0} && std::memcmp(&bytes[begin], &bytes[begin] + 1, size - 1) == 0;
   };
-  Status written = fchmod(fd, 0644) == 0 && ftruncate(fd, static_cast<off_t>(bytes.size())) == 0 ? done() : Status(write_error(path));
-  if (written.ok())
-    written = in_parallel((bytes.size() + kPiece - 1) / kPiece, [&](size_t piece) -> Status {
-      size_t at = piece * kPiece, end = std::min(at + kPiece, bytes.size());
-      while (at < end) {
-        if (size_t size = std::min(kPage, end - at); zero(at, size)) {
-          at += size;
-          continue;
-        }
-        size_t stop = at;
-        while (stop < end && !zero(stop, std::min(kPage, end - stop))) stop = std::min(stop + kPage, end);
-        while (at < stop) {
-          ssize_t put = pwrite(fd, &bytes[at], stop - at, static_cast<off_t>(at));
-          if (put < 0 && errno == EINTR) continue;
-          if (put <= 0) return write_error(path);
-          at += static_cast<size_t>(put);
-        }
+  if (ftruncate(fd, static_cast<off_t>(bytes.size())) != 0) return file_error("write", path);
+  return in_parallel((bytes.size() + kPiece - 1) / kPiece, [&](size_t piece) -> Status {
+    size_t at = piece * kPiece, end = std::min(at + kPiece, bytes.size());
+    while (at < end) {
+      if (size_t size = std::min(kPage, end - at); zero(at, size)) {
+        at += size;
+        continue;
       }
-      return done();
-    });
-  if (close(fd) != 0 && written.ok()) written = write_error(path);
-  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) written = write_error(path);
-  if (!written.ok()) unlink(temporary.c_str());
-  return written;
+      size_t stop = at;
+      while (stop < end && !zero(stop, std::min(kPage, end - stop))) stop = std::min(stop + kPage, end);
+      while (at < stop) {
+        ssize_t put = pwrite(fd, &bytes[at], stop - at, static_cast<off_t>(at));
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return file_error("write", path);
+        at += static_cast<size_t>(put);
+      }
+    }
+    return done();
+  });
 }
 
 MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
@@ -103,16 +81,7 @@ MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
 
 MepInstance instance_from_json(const Json& from) {
   MepInstance instance;
-  instance.id = from.at("id");
-  instance.geometry = geometry_from_json(from.at("geometry"));
-  instance.arguments = bytes_from_hex(from.at("arguments"));
-  instance.parameters = parameters_from_json(from.at("parameters"));
-  for (auto& parameter : instance.parameters)
-    if (uint64_t(parameter.offset) + parameter.size > instance.arguments.size())
-      malformed("a parameter of instance " + instance.id + " lies outside its arguments");
-  instance.microseconds = from.at("microseconds");
-  instance.weight = from.at("weight");
-  instance.held_out = from.at("held_out");
+  read_recorded_launch(from, instance);
   if (auto pointers = from.find("argument_pointers"); pointers != from.end()) {
     instance.arguments_typed = true;
     pointers->get_to(instance.argument_pointers);
@@ -120,13 +89,11 @@ MepInstance instance_from_json(const Json& from) {
       if (uint64_t(offset) + sizeof(uint64_t) > instance.arguments.size())
         malformed("an address of instance " + instance.id + " lies outside its arguments");
   }
-  if (auto settings = from.find("settings"); settings != from.end())
-    instance.settings = launch_settings_from_json(*settings);
   if (auto code = from.find("code"); code != from.end()) instance.code = optional_data_name(*code);
   if (auto in_vivo = from.find("in_vivo"); in_vivo != from.end())
     instance.in_vivo = {in_vivo->value("cache", ""), in_vivo->value("how", ""), in_vivo->value("spread", 0.0),
                         in_vivo->value("launches", uint64_t(0)), in_vivo->value("low", 0.0), in_vivo->value("high", 0.0),
-                        in_vivo->value("own", 0.0)};
+                        in_vivo->value("own", 0.0), in_vivo->value("why", "")};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
     region.address = entry.at("address");
@@ -161,7 +128,6 @@ MepInstance instance_from_json(const Json& from) {
     variable.recorded_name = entry.value("recorded_name", "");
     instance.variables.push_back(std::move(variable));
   }
-  if (auto unreached = from.find("unreached"); unreached != from.end()) instance.unreached = memory_ranges_from_json(*unreached);
   if (auto symbols = from.find("symbols"); symbols != from.end())
     for (auto& entry : *symbols) instance.symbols.push_back(symbol_from_json(entry, instance));
   return instance;
@@ -253,24 +219,14 @@ static Json to_json(const MepInstance& instance) {
                          {"after", variable.after}});
     if (!variable.recorded_name.empty()) variables.back()["recorded_name"] = variable.recorded_name;
   }
-  Json json = {{"id", instance.id},
-               {"geometry", to_json(instance.geometry)},
-               {"arguments", hex_text(instance.arguments)},
-               {"parameters", to_json(instance.parameters)},
-               {"microseconds", instance.microseconds},
-               {"weight", instance.weight},
-               {"held_out", instance.held_out},
-               {"regions", regions},
-               {"variables", variables}};
-  // What older readers do not know and plain launches do not have.
+  Json json = to_json(static_cast<const RecordedLaunch&>(instance));
+  json["regions"] = std::move(regions), json["variables"] = std::move(variables);
   if (instance.arguments_typed) json["argument_pointers"] = instance.argument_pointers;
-  if (instance.settings.known) json["settings"] = to_json(instance.settings);
   if (!instance.code.empty()) json["code"] = instance.code;
   if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())
     json["in_vivo"] = {
         {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches},
-        {"low", vivo.low}, {"high", vivo.high}, {"own", vivo.own}};
-  if (!instance.unreached.empty()) json["unreached"] = to_json(instance.unreached);
+        {"low", vivo.low}, {"high", vivo.high}, {"own", vivo.own}, {"why", vivo.why}};
   for (auto& slot : instance.symbols) {
     Json entry = {{"offset", slot.offset}, {"addend", slot.addend}, {"key", slot.key},
                   {"spelling", slot.spelling}, {"name", slot.name}};
@@ -334,7 +290,8 @@ Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte
   std::string file = hash_bytes(bytes).hex() + std::string(kDataSuffix);
   std::error_code code;
   if (fs::exists(folder / "data" / file, code)) return file;
-  KERNELIFT_TRY(write_data(folder / "data" / file, bytes));
+  fs::path path = folder / "data" / file;
+  KERNELIFT_TRY(replace_file(path, [&](int fd) { return write_sparsely(fd, bytes, path); }));
   return file;
 }
 

@@ -60,24 +60,17 @@ struct InVivo {
   uint64_t launches = 0;                                 ///< How many the median is of.
   double low = 0, high = 0;                              ///< Their quartiles, in microseconds; 0: not known.
   double own = 0;                                        ///< What the snapshotted launch itself took, in microseconds.
+  std::string why = {};                                  ///< Why that cache mode, as a clause for people; or empty.
 };
 
-struct MepInstance {
-  std::string id;
-  Geometry geometry;
-  LaunchSettings settings;
+struct MepInstance : RecordedLaunch {
   InVivo in_vivo;
   std::string code;                                      ///< data/ file: the cubin that the application ran; or empty.
-  std::vector<std::byte> arguments;
-  std::vector<Parameter> parameters;
   bool arguments_typed = false;                          ///< argument_pointers is the whole truth; else values tell.
   std::vector<uint32_t> argument_pointers = {};          ///< Offsets in `arguments` where the types have addresses.
-  double microseconds = 0, weight = 1;
-  bool held_out = false;
   std::vector<MepRegion> regions;
   std::vector<MepVariable> variables;
   std::vector<MepSymbolSlot> symbols;
-  std::vector<MemoryRange> unreached;                    ///< CapturedInstance::unreached: alive, and not recorded.
 };
 
 /// How strict the comparison of a buffer is. Integers are always bit-exact.

@@ -43,7 +43,7 @@ class MepTest : public ::testing::Test {
     instance.settings.known = true, instance.settings.cluster = {4, 1, 1};
     instance.settings.max_dynamic_shared = 100 << 10, instance.settings.other = {"memory synchronisation domain"};
     instance.arguments_typed = true, instance.argument_pointers = {0};
-    instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40, 11.5, 13, 14.5};
+    instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40, 11.5, 13, 14.5, "nothing came between"};
     instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
     mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build";
     mep.instances = {instance};
@@ -136,6 +136,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(instance.in_vivo.low, 11.5);
   EXPECT_EQ(instance.in_vivo.high, 13);
   EXPECT_EQ(instance.in_vivo.own, 14.5);
+  EXPECT_EQ(instance.in_vivo.why, "nothing came between");
   ASSERT_EQ(instance.symbols.size(), 2u);
   EXPECT_EQ(instance.symbols[0].addend, 8u);
   EXPECT_EQ(instance.symbols[1].region, 0);

@@ -162,10 +162,7 @@ class Taker {
       if (omission.what == from.kernel) limits.insert("The recorder left out: " + omission.why + ".");
     note_strange_pointers(from, kernel_, limits);
     MepInstance instance;
-    instance.id = from.id, instance.geometry = from.geometry, instance.settings = from.settings;
-    instance.unreached = from.unreached;
-    instance.arguments = from.arguments, instance.parameters = from.parameters;
-    instance.microseconds = from.microseconds, instance.weight = from.weight, instance.held_out = from.held_out;
+    static_cast<RecordedLaunch&>(instance) = from;
     instance.argument_pointers = argument_pointers(from, kernel_, facts_, instance.arguments_typed);
     describe_duration(from, instance);
     for (auto& attribute : from.settings.other)
@@ -176,22 +173,14 @@ class Taker {
     for (size_t i = 0; i < from.regions.size(); ++i) {
       auto& region = from.regions[i];
       MepRegion taken;
-      taken.address = region.address, taken.size = region.before.size, taken.kind = region.kind;
+      taken.address = region.address, taken.kind = region.kind;
       taken.reached_from = readable(region.reached_from);
       taken.parameter = argument_of(region.reached_from).first;
-      taken.element = element_of(types[i], facts_);
       if (region.kind != MemoryKind::Device)
         limits.insert("Memory at " + hex(region.address) + " was " + name(region.kind) +
                       " in the application; here it is the device's own, so timings may differ.");
-      PointerLayout pointers = pointers_of(types[i], facts_);
-      taken.pointer_stride = pointers.size, taken.pointer_offsets = pointers.offsets;
-      Holder holder{int(instance.regions.size()), -1, "memory at " + hex(region.address) + " (" + region.reached_from + ")",
-                    taken.element == "byte" && pointers.offsets.empty(), pointers};
-      // Whatever its type: tables of 64-bit integers hold addresses too.
-      bool look = !from.variables.empty();
-      KERNELIFT_TRY(store(region.before, region.after, taken.before, taken.after, look));
-      if (look) KERNELIFT_TRY(find_symbols(from, seen_, holder, instance));
-      instance.regions.push_back(std::move(taken));
+      KERNELIFT_TRY(take_region(from, std::move(taken), types[i], region.before, region.after,
+                                "memory at " + hex(region.address) + " (" + region.reached_from + ")", instance));
     }
     KERNELIFT_TRY(take_foreign(from, instance));
     KERNELIFT_TRY(take_code(from, instance));
@@ -208,6 +197,24 @@ class Taker {
     bool untyped = false;  ///< Nothing is known of what it holds.
     PointerLayout pointers;
   };
+
+  /// Adds `region`, whose elements are of `type` as the source spells it. It is searched for addresses whatever its type:
+  /// tables of 64-bit integers hold them too.
+  Status take_region(const CapturedInstance& from, MepRegion region, const std::string& type, const Image& before,
+                     const Image& after, std::string name, MepInstance& instance) {
+    PointerLayout pointers = pointers_of(type, facts_);
+    region.size = before.size, region.element = element_of(type, facts_);
+    region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
+    Holder holder{int(instance.regions.size()), -1, std::move(name), region.element == "byte" && pointers.offsets.empty(), pointers};
+    KERNELIFT_ASSIGN(region.after, file_of(after));
+    KERNELIFT_ASSIGN(region.before, file_of(before));
+    if (!from.variables.empty()) {
+      KERNELIFT_ASSIGN(auto bytes, bytes_of(before));
+      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
+    }
+    instance.regions.push_back(std::move(region));
+    return done();
+  }
 
   static std::string hex(uint64_t value) {
     char text[24];
@@ -261,7 +268,8 @@ class Taker {
                       "initial value.");
         continue;
       }
-      KERNELIFT_TRY(store(variable.before, variable.after, taken.before, taken.after, false));
+      KERNELIFT_ASSIGN(taken.after, file_of(variable.after));
+      KERNELIFT_ASSIGN(taken.before, file_of(variable.before));
       instance.variables.push_back(std::move(taken));
     }
     // Their contents come second: one may hold the address of another that stands behind it.
@@ -333,22 +341,13 @@ class Taker {
       foreign_.erase(foreign_.begin());
       if (!taken.insert(variable).second) continue;
       MepRegion region;
-      region.address = variable->address, region.size = variable->before.size;
-      region.reached_from = "variable " + variable->key;
-      // The type is that of the parameter which points there, if one does.
+      std::string type;  // That of the parameter which points there, if one does.
+      region.address = variable->address, region.reached_from = "variable " + variable->key;
       for (size_t i = 0; i < kernel_.parameters.size() && i < from.parameters.size(); ++i)
         if (from.parameters[i].size == kWord &&
-            variable_at(from, word_at(from.arguments, from.parameters[i].offset)) == variable) {
-          region.parameter = int(i), region.element = element_of(kernel_.parameters[i].pointee, facts_);
-          PointerLayout pointers = pointers_of(kernel_.parameters[i].pointee, facts_);
-          region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
-        }
-      KERNELIFT_TRY(store(variable->before, variable->after, region.before, region.after, true));
-      Holder holder{int(instance.regions.size()), -1, "variable " + variable->key,
-                    region.element == "byte" && region.pointer_offsets.empty(),
-                    {region.pointer_stride, region.pointer_offsets}};
-      KERNELIFT_TRY(find_symbols(from, seen_, holder, instance));
-      instance.regions.push_back(std::move(region));
+            variable_at(from, word_at(from.arguments, from.parameters[i].offset)) == variable)
+          region.parameter = int(i), type = kernel_.parameters[i].pointee;
+      KERNELIFT_TRY(take_region(from, region, type, variable->before, variable->after, region.reached_from, instance));
     }
     return done();
   }
@@ -357,35 +356,34 @@ class Taker {
   Status take_code(const CapturedInstance& from, MepInstance& instance) {
     constexpr uint64_t kMostCode = 64 << 20;
     if (from.code.size == 0 || from.code.size > kMostCode) return done();
-    auto code = file_of(from.code, false);
+    auto code = file_of(from.code);
     if (code.ok()) instance.code = *code;  // Of use, not of need.
     return done();
   }
 
-  /// An image's data file, written when it is seen for the first time: what launches have in common costs once. With
-  /// `look`, buffer_ holds its bytes afterwards.
-  Result<std::string> file_of(const Image& image, bool look) {
+  /// What an image holds, until the next call.
+  Result<std::span<const std::byte>> bytes_of(const Image& image) {
+    if (image != held_) {
+      if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+        return environment_error("an image of " + std::to_string(image.size) + " bytes is damaged in the capture; record again");
+      // Never smaller again: fresh memory costs as much as the reading.
+      if (buffer_.size() < image.size) buffer_.resize(image.size);
+      held_ = {};
+      KERNELIFT_TRY(capture_.load(image, std::span(buffer_.data(), image.size)));
+      held_ = image;
+    }
+    return std::span<const std::byte>(buffer_.data(), image.size);
+  }
+  /// An image's data file, written when it is seen for the first time: what launches have in common costs once.
+  Result<std::string> file_of(const Image& image) {
     auto known = files_.find({image.size, image.chunks});
-    if (known != files_.end() && !look) return known->second;
-    if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
-      return environment_error("an image of " + std::to_string(image.size) + " bytes is damaged in the capture; record again");
-    // Never smaller again: fresh memory costs as much as the reading.
-    if (buffer_.size() < image.size) buffer_.resize(image.size);
-    std::span bytes(buffer_.data(), image.size);
-    KERNELIFT_TRY(capture_.load(image, bytes));
-    seen_ = bytes;
     if (known != files_.end()) return known->second;
+    KERNELIFT_ASSIGN(auto bytes, bytes_of(image));
     auto sum = std::async([&] { return replay_checksum(bytes); });
     auto file = Mep::store(folder_, bytes);
     if (!file.ok()) return sum.wait(), std::move(file).error();
     sums[*file] = sum.get();
     return files_[{image.size, image.chunks}] = *file;
-  }
-  /// Files of both states; with `look`, seen_ is what it was before the launch.
-  Status store(const Image& before, const Image& after, std::string& before_file, std::string& after_file, bool look) {
-    KERNELIFT_ASSIGN(after_file, file_of(after, false));
-    KERNELIFT_ASSIGN(before_file, file_of(before, look));
-    return done();
   }
 
   const Capture& capture_;
@@ -394,7 +392,7 @@ class Taker {
   std::filesystem::path folder_;
   std::map<std::pair<uint64_t, std::vector<Hash>>, std::string> files_;  ///< Of images stored so far.
   std::vector<std::byte> buffer_;
-  std::span<const std::byte> seen_;
+  Image held_;  ///< Whose bytes are in buffer_.
   std::set<const CapturedVariable*> foreign_;  ///< Found while an instance is taken, not yet taken themselves.
 };
 

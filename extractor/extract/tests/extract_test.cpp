@@ -120,6 +120,16 @@ class ExtractTest : public ::testing::Test {
   }
 };
 
+void build_with_nvcc(const fs::path& mep) {
+  auto nvcc = find_program("nvcc");
+  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
+  ProcessOptions process;
+  process.folder = mep;
+  auto built = run_process({nvcc->string(), "main.cu"}, process);
+  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+}
+
 TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   scan();
   capture();
@@ -139,13 +149,7 @@ TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   EXPECT_THAT(text, HasSubstr("weigh"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("unused_elsewhere")));
 
-  auto nvcc = find_program("nvcc");
-  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
-  if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
-  ProcessOptions process;
-  process.folder = *folder;
-  auto built = run_process({nvcc->string(), "main.cu"}, process);
-  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+  build_with_nvcc(*folder);
 }
 
 TEST_F(ExtractTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
@@ -158,13 +162,7 @@ TEST_F(ExtractTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
   ASSERT_TRUE(mep.ok());
   auto text = *read_text(*folder / "kernel.cu");
   EXPECT_EQ(mep->origins.size(), size_t(std::count(text.begin(), text.end(), '\n')));
-  auto nvcc = find_program("nvcc");
-  if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
-  if (!nvcc) GTEST_SKIP() << "nvcc is not installed: the MEP was written but not built";
-  ProcessOptions process;
-  process.folder = *folder;
-  auto built = run_process({nvcc->string(), "main.cu"}, process);
-  ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
+  build_with_nvcc(*folder);
 }
 
 TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {

@@ -10,11 +10,23 @@ namespace {
 using kernelift::testing::only;
 using kernelift::testing::TestApp;
 
-Slice slice_of(const TestApp& app, const std::string& kernel) {
-  auto index = app.scan();
-  auto slice = slice_kernel(index, only(index, kernel));
+Slice slice_of(const ScanIndex& index, const ScannedKernel& kernel) {
+  auto slice = slice_kernel(index, kernel);
   EXPECT_TRUE(slice.ok()) << slice.error().message;
   return slice.ok() ? std::move(slice).value() : Slice{};
+}
+Slice slice_of(const TestApp& app, const std::string& kernel) {
+  auto index = app.scan();
+  return slice_of(index, only(index, kernel));
+}
+/// The application's only kernel, launched with an extended lambda: its unit as a whole, proven.
+Slice whole_unit_of(const TestApp& app) {
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 1u);
+  Slice slice = index.kernels.empty() ? Slice{} : slice_of(index, index.kernels[0]);
+  EXPECT_EQ(slice.mode, "whole-unit");
+  EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
+  return slice;
 }
 bool has(const Slice& slice, const std::string& text) { return slice.text.find(text) != std::string::npos; }
 
@@ -218,14 +230,9 @@ void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { retu
 int main() { run(nullptr, 1); }
 )",
            {"-std=c++17", "--extended-lambda"});
-  auto index = app.scan();
-  ASSERT_EQ(index.kernels.size(), 1u);
-  auto slice = slice_kernel(index, index.kernels[0]);
-  ASSERT_TRUE(slice.ok()) << slice.error().message;
-  EXPECT_EQ(slice->mode, "whole-unit");
-  EXPECT_NE(slice->note.find("extended lambda"), std::string::npos) << slice->note;
-  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
-  EXPECT_TRUE(has(*slice, "#define main kernelift_application_main"));
+  Slice slice = whole_unit_of(app);
+  EXPECT_NE(slice.note.find("extended lambda"), std::string::npos) << slice.note;
+  EXPECT_TRUE(has(slice, "#define main kernelift_application_main"));
 }
 
 TEST(Slice, AWholeUnitKnowsTheKernelOfALambdaInMainByItsNewName) {
@@ -239,14 +246,7 @@ int main(int argc, char** argv) {
 }
 )",
            {"-std=c++17", "--extended-lambda"});
-  auto index = app.scan();
-  ASSERT_EQ(index.kernels.size(), 1u);
-  auto slice = slice_kernel(index, index.kernels[0]);
-  ASSERT_TRUE(slice.ok()) << slice.error().message;
-  EXPECT_EQ(slice->mode, "whole-unit");
-  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
-  EXPECT_NE(slice->mangled, index.kernels[0].mangled);
-  EXPECT_NE(slice->mangled.find("kernelift_application_main"), std::string::npos) << slice->mangled;
+  EXPECT_NE(whole_unit_of(app).mangled.find("kernelift_application_main"), std::string::npos);
 }
 
 TEST(Slice, TakesWhatIsInitialisedInParentheses) {
@@ -277,12 +277,7 @@ TEST(Slice, LeavesByteOrderMarksOfIncludedFilesOut) {
 void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { return v + by; }); }
 )",
            {"-std=c++17", "--extended-lambda"});
-  auto index = app.scan();
-  ASSERT_EQ(index.kernels.size(), 1u);
-  auto slice = slice_kernel(index, index.kernels[0]);
-  ASSERT_TRUE(slice.ok()) << slice.error().message;
-  EXPECT_EQ(slice->mode, "whole-unit");
-  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+  whole_unit_of(app);
 }
 
 TEST(Slice, IsProvenWhereOnlyTheHostsHeaderIsMissing) {
