@@ -54,6 +54,19 @@ TEST(FatBlob, RefusesAFutureVersionByItsNumber) {
   EXPECT_THAT(entries.error().message, HasSubstr("77"));
 }
 
+TEST(FatBlob, NeverMakesAReaderGoBehindWhatADamagedHeadClaims) {
+  const std::vector<char> blob = sample();
+  for (size_t bit = 64; bit < kFatBlobHeadBytes * 8; ++bit) {  // Behind the magic: without that it is no blob at all.
+    std::vector<char> damaged = blob;
+    damaged[bit / 8] ^= char(1u << bit % 8);
+    uint64_t size = fat_blob_size(damaged.data());
+    ASSERT_EQ(size, kFatBlobHeadBytes) << "bit " << bit;
+    auto entries = read_fat_blob({damaged.data(), size});
+    ASSERT_FALSE(entries.ok());
+    EXPECT_THAT(entries.error().message, HasSubstr("rebuild the program with")) << "bit " << bit;
+  }
+}
+
 TEST(FatBlob, RefusesEveryTruncationAndEveryFlippedBit) {
   const std::vector<char> blob = sample();
   for (size_t length = 0; length < blob.size(); ++length) {

@@ -1,12 +1,14 @@
 // The blob's layout, little-endian, everything 16-byte aligned:
 //
-//   head    magic u64, size u64, version u32, count u32, checksum u64 (of the rest of the head and all that follows)
+//   head    magic u64, size u64, version u32, count u32, checksum u32 of all that follows, checksum u32 of the head so far
 //   entry   kind u32, reserved u32, then offset u64 and length u64 for each of name, flags and bytes
 //   data
 //
-// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs.
+// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs. The head
+// has a checksum of its own, because its size says how far one may read at all.
 #include "core/toolchain/fat_blob.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "core/base/hash.h"
@@ -15,14 +17,14 @@ namespace kernelift {
 
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kAlignment = 16;
 constexpr uint64_t kLargest = uint64_t{1} << 32;  // 4 GiB: above it a length is damage, not a program.
 
 struct Head {
   uint64_t magic, size;
   uint32_t version, count;
-  uint64_t checksum;
+  uint32_t data_check, head_check;
 };
 struct Range {
   uint64_t offset, length;
@@ -31,12 +33,12 @@ struct Entry {
   uint32_t kind, reserved;
   Range name, flags, bytes;
 };
-static_assert(sizeof(Head) == 32 && sizeof(Entry) == 56);
+static_assert(sizeof(Head) == kFatBlobHeadBytes && sizeof(Entry) == 56);
 
-uint64_t checksum(Head head, std::span<const char> rest) {
-  head.checksum = 0;
-  return hash_text({reinterpret_cast<const char*>(&head), sizeof head}).low ^ hash_text({rest.data(), rest.size()}).high;
+uint32_t checksum(const void* data, size_t size) {
+  return static_cast<uint32_t>(hash_text({static_cast<const char*>(data), size}).low);
 }
+uint32_t checksum(const Head& head) { return checksum(&head, offsetof(Head, head_check)); }
 
 Error damaged(const std::string& what) {
   return environment_error("the device code embedded in the program is damaged (" + what +
@@ -60,8 +62,9 @@ std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
     std::memcpy(blob.data() + sizeof(Head) + i * sizeof(Entry), &out, sizeof out);
   }
   blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
-  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()), 0};
-  head.checksum = checksum(head, std::span<const char>(blob).subspan(sizeof(Head)));
+  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()), 0, 0};
+  head.data_check = checksum(blob.data() + sizeof head, blob.size() - sizeof head);
+  head.head_check = checksum(head);
   std::memcpy(blob.data(), &head, sizeof head);
   return blob;
 }
@@ -75,10 +78,11 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
   if (head.version != kVersion)
     return environment_error("the program's device code has format " + std::to_string(head.version) + ", this Kernelift reads " +
                              std::to_string(kVersion) + "; rebuild the program with this Kernelift");
+  if (checksum(head) != head.head_check) return damaged("its head");
   if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
   blob = blob.first(head.size);
   if (head.count > (head.size - sizeof head) / sizeof(Entry)) return damaged("entry count");
-  if (checksum(head, blob.subspan(sizeof head)) != head.checksum) return damaged("checksum");
+  if (checksum(blob.data() + sizeof head, blob.size() - sizeof head) != head.data_check) return damaged("checksum");
   std::vector<FatEntry> entries(head.count);
   for (uint32_t i = 0; i < head.count; ++i) {
     Entry in;
@@ -96,7 +100,9 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
 uint64_t fat_blob_size(const void* address) {
   Head head;
   std::memcpy(&head, address, sizeof head);
-  return head.magic == kFatBlobMagic && head.version == kVersion && head.size >= sizeof head && head.size <= kLargest ? head.size : 0;
+  if (head.magic != kFatBlobMagic) return 0;
+  bool sound = head.version == kVersion && checksum(head) == head.head_check && head.size >= sizeof head && head.size <= kLargest;
+  return sound ? head.size : sizeof head;
 }
 
 }  // namespace kernelift

@@ -12,6 +12,7 @@
 namespace kernelift {
 
 inline constexpr uint64_t kFatBlobMagic = 0x31424f4c4254464bull;  // "KFTBLOB1"
+inline constexpr size_t kFatBlobHeadBytes = 32;
 
 struct FatEntry {
   enum class Kind : uint32_t { Bitcode = 1, CpuImage = 2, RelocatableBitcode = 3 } kind = Kind::Bitcode;
@@ -23,7 +24,9 @@ struct FatEntry {
 std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries);
 /// Entries point into `blob`; every offset is checked.
 Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob);
-/// The blob's own length, from its head: what is registered at run time is a bare pointer. 0 if it is no blob.
+/// How many bytes to hand to read_fat_blob(): what is registered at run time is a bare pointer. The blob's length, from its
+/// head; of a head that is damaged or of another version no more than itself, so that nothing behind it is touched and the
+/// reader says what is wrong. 0 if it is no blob. EXPECTS: kFatBlobHeadBytes at `head`.
 uint64_t fat_blob_size(const void* head);
 
 }  // namespace kernelift
