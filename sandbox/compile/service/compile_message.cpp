@@ -12,6 +12,7 @@ std::string CompileRequest::encode() const {
       .number(static_cast<uint64_t>(target))
       .text(bitcode)
       .number(separate_rounding)
+      .number(static_cast<uint64_t>(strands))
       .number(admit)
       .texts(own)
       .take();
@@ -26,6 +27,8 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.target = target == 0 ? CompileTarget::Cpu : target == 1 ? CompileTarget::Ptx : CompileTarget::Cubin;
   request.bitcode = reader.text();
   request.separate_rounding = reader.number();
+  uint64_t strands = reader.number();
+  request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
   request.admit = reader.number();
   request.own = reader.texts();
   if (!reader.ok() || !json.ok()) return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
+#include "sandbox/compile/service/sum_strands.h"
 
 namespace kernelift {
 
@@ -19,6 +20,7 @@ struct CompileRequest {
   CompileTarget target = CompileTarget::Cpu;
   std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
   bool separate_rounding = false;  ///< No product is fused with a sum: every operation rounds on its own.
+  Strands strands = Strands::None;  ///< Which sums are taken apart.
   bool admit = true;             ///< Judge the source by the slice's own findings.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
 

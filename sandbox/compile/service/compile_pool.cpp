@@ -191,20 +191,22 @@ std::vector<std::string> CompilePool::compile_roundings(const std::string& sourc
   struct Way {
     std::vector<std::string> fast_math;
     bool separate, vectorize;
-    std::vector<std::string> options = {};
+    Strands strands = Strands::None;
   };
-  // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last one sums up in eight strands.
-  const std::vector<std::string> strands = {"-force-vector-width=1", "-force-vector-interleave=8"};
-  const Way ways[] = {
-      {{"contract"}, false, true}, {{}, true, true}, {{"contract", "reassoc", "nsz", "arcp"}, false, true},
-      {{}, false, false},          {{"contract", "reassoc", "nsz"}, false, true, strands}};
+  // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
+  const Way ways[] = {{{"contract"}, false, true},
+                      {{}, true, true},
+                      {{"contract", "reassoc", "nsz", "arcp"}, false, true},
+                      {{}, false, false},
+                      {{"contract"}, false, true, Strands::Innermost},
+                      {{"contract"}, false, true, Strands::Outermost}};
   std::vector<std::future<CompileReply>> replies;
   for (auto& way : ways) {
     CompileRequest request;
     request.source = source, request.target = options_.target, request.admit = false;
     request.bitcode = own.bitcode;
-    request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize, request.recipe.options = way.options;
-    request.separate_rounding = way.separate;
+    request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
+    request.separate_rounding = way.separate, request.strands = way.strands;
     replies.push_back(std::async(std::launch::async, [this, request] { return run(request); }));
   }
   std::vector<std::string> images;

@@ -132,9 +132,19 @@ class Compile {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
     if (request_.separate_rounding) round_separately(module);
+    if (request_.strands != Strands::None) KERNELIFT_TRY(take_sums_apart(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
           run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
+    return done();
+  }
+
+  /// As callers see them: what a loop adds up may be added by a function that it calls.
+  Status take_sums_apart(llvm::Module& module) {
+    Recipe registers;
+    registers.passes = "cgscc(inline),function(sroa,early-cse,simplifycfg,loop-simplify)";
+    KERNELIFT_TRY(run_passes(module, registers, nullptr, [&](const std::string& item) { announce("pass", item); }));
+    for (auto& function : module) split_sums(function, request_.strands);
     return done();
   }
 

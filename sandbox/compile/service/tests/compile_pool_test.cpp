@@ -52,6 +52,26 @@ TEST(CompilePool, MakesPtx) {
   EXPECT_NE(reply.image.find(".entry"), std::string::npos);
 }
 
+TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
+  CompilePoolOptions options;
+  options.target = CompileTarget::Ptx;
+  auto pool = start(std::move(options));
+  const std::string source =
+      "__device__ float term(float x) { return expf(x); }\n"
+      "__global__ void rows(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  float sum = 0;\n#pragma unroll 1\n  for (int j = 0; j < n; j++) sum += term(x[i * n + j]);\n  y[i] = sum;\n}\n";
+  CompileReply own = pool->compile_own(source);
+  ASSERT_TRUE(own.ok()) << own.detail;
+  auto sums = [](const std::string& ptx) {
+    size_t count = 0;
+    for (size_t at = 0; (at = ptx.find("add.", at)) != ptx.npos; ++at) count += ptx.substr(at, 12).find(".f32") != std::string::npos;
+    return count;
+  };
+  size_t most = 0;
+  for (auto& image : pool->compile_roundings(source, own)) most = std::max(most, sums(image));
+  EXPECT_GE(most, sums(own.image) + 6) << "eight strands are put together";
+}
+
 TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {
   if (auto opened = open_cubin_compiler(); !opened.ok()) GTEST_SKIP() << opened.error().message;
   CompilePoolOptions options;
