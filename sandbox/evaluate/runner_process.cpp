@@ -1,6 +1,7 @@
 // Both ends of the conversation with a runner; see runner_process.h.
 #include "sandbox/evaluate/runner_process.h"
 
+#include "sandbox/device/cpu/executor.h"
 #include "sandbox/evaluate/runner_wire.h"
 
 namespace kernelift {
@@ -69,9 +70,8 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
 
 Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
                                                         const RunnerSettings& settings) {
-  return Nursery::start({"kl-runner", {}, [mep, folder, settings](Channel& channel, WorkerCell& cell) {
-                           serve(channel, mep, folder, settings);
-                         }});
+  auto run = [mep, folder, settings](Channel& channel, WorkerCell&) { serve(channel, mep, folder, settings); };
+  return Nursery::start({"kl-runner", cpu::open_image_libraries, run});
 }
 
 Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,

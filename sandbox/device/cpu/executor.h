@@ -16,6 +16,10 @@
 
 namespace kernelift::cpu {
 
+/// Opens the libraries that images may need beyond this process's own (vector mathematics): to be called before a jail
+/// closes the files. Elsewhere load() finds them itself.
+void open_image_libraries();
+
 class LoadedImage {
  public:
   /// dlopens the ELF from memory. `name` shows in debuggers and errors.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "sandbox/evaluate/evaluate.h"
@@ -116,6 +117,24 @@ TEST(Replay, ReplaysKernelsThatChangeTheirInputInPlaceAndVariables) {
   fixture.add_buffer(instance, "x", "double", kTestArena + 256, before, after);
   fixture.add_argument(instance, 5000, "n");
   fixture.add_variable<int>(instance, "calls", "calls", "int", false, {41}, {42});
+  auto report = replay_warm(fixture);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->pass()) << report->text();
+}
+
+TEST(Replay, RunsLoopsThatCallTheVectorMathematicsLibrary) {
+  MepFixture fixture(
+      "__global__ void decay(const float* in, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) out[i] = expf(-in[i]);\n"
+      "}\n",
+      "_Z5decayPKfPfi", "decay(float const*, float*, int)");
+  std::vector<float> in(4096), before(4096, -1.0f), after(4096);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i) / 512, after[i] = std::exp(-in[i]);
+  MepInstance& instance = fixture.add_instance("only", 32, 128);
+  fixture.add_buffer(instance, "in", "float", kTestArena, in, in);
+  fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(1) << 20), before, after);
+  fixture.add_argument(instance, 4096, "n");
   auto report = replay_warm(fixture);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->pass()) << report->text();

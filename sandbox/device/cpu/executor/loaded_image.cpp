@@ -34,6 +34,8 @@ std::string unique_path(int file) {
 
 }  // namespace
 
+void open_image_libraries() { (void)dlopen("libmvec.so.1", RTLD_LAZY); }
+
 LoadedImage::LoadedImage(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LoadedImage::~LoadedImage() = default;
 
