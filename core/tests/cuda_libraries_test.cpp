@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include "core/base/file.h"
 
@@ -28,72 +29,70 @@ class Variable {
   bool was_set_ = false;
 };
 
-void touch(const fs::path& file) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << "x";
-}
+class CudaLibraries : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TemporaryFolder::create("libraries-");
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    folder.emplace(std::move(*made));
+  }
+  fs::path in(const std::string& name) const { return folder->path() / name; }
+  void touch(const std::string& name) const {
+    fs::create_directories(in(name).parent_path());
+    std::ofstream(in(name)) << "x";
+  }
+  std::optional<TemporaryFolder> folder;
+};
 
-TEST(CudaLibraries, PrefersTheFolderThatTheUserNames) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  touch(folder->path() / "mine/libcupti.so.913");
-  touch(folder->path() / "toolkit/lib64/libcupti.so.913");
-  Variable named("KERNELIFT_CUDA_LIBRARIES", (folder->path() / "mine").string());
-  Variable toolkit("CUDA_PATH", (folder->path() / "toolkit").string());
+TEST_F(CudaLibraries, PrefersTheFolderThatTheUserNames) {
+  touch("mine/libcupti.so.913");
+  touch("toolkit/lib64/libcupti.so.913");
+  Variable named("KERNELIFT_CUDA_LIBRARIES", in("mine").string());
+  Variable toolkit("CUDA_PATH", in("toolkit").string());
   auto found = find_cuda_library("libcupti.so", 913);
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->parent_path().filename(), "mine");
 }
 
-TEST(CudaLibraries, FindsTheToolkitOfTheNvccOnThePath) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  touch(folder->path() / "t/bin/nvcc");
-  touch(folder->path() / "t/extras/CUPTI/lib64/libcupti.so.913.0.85");
-  touch(folder->path() / "t/extras/CUPTI/lib64/libcupti.so.913");
-  Variable path("PATH", (folder->path() / "t/bin").string());
+TEST_F(CudaLibraries, FindsTheToolkitOfTheNvccOnThePath) {
+  touch("t/bin/nvcc");
+  touch("t/extras/CUPTI/lib64/libcupti.so.913.0.85");
+  touch("t/extras/CUPTI/lib64/libcupti.so.913");
+  Variable path("PATH", in("t/bin").string());
   auto found = find_cuda_library("libcupti.so", 913);
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->filename(), "libcupti.so.913");
 }
 
-TEST(CudaLibraries, FindsPipsWheelsBesideThePythonOnThePath) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  touch(folder->path() / "venv/bin/python3");
-  touch(folder->path() / "venv/lib/python3.12/site-packages/nvidia/cu913/lib/libnvJitLink.so.913");
-  Variable path("PATH", (folder->path() / "venv/bin").string());
+TEST_F(CudaLibraries, FindsPipsWheelsBesideThePythonOnThePath) {
+  touch("venv/bin/python3");
+  touch("venv/lib/python3.12/site-packages/nvidia/cu913/lib/libnvJitLink.so.913");
+  Variable path("PATH", in("venv/bin").string());
   EXPECT_TRUE(find_cuda_library("libnvJitLink.so", 913).ok());
 }
 
-TEST(CudaLibraries, FindsWhatCondaAndDistributionsInstall) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  touch(folder->path() / "conda/lib/libcupti.so.913");
-  touch(folder->path() / "python/bin/python3");
-  touch(folder->path() / "python/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.914");
-  Variable conda("CONDA_PREFIX", (folder->path() / "conda").string());
-  Variable path("PATH", (folder->path() / "python/bin").string());
+TEST_F(CudaLibraries, FindsWhatCondaAndDistributionsInstall) {
+  touch("conda/lib/libcupti.so.913");
+  touch("python/bin/python3");
+  touch("python/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.914");
+  Variable conda("CONDA_PREFIX", in("conda").string());
+  Variable path("PATH", in("python/bin").string());
   EXPECT_TRUE(find_cuda_library("libcupti.so", 913).ok());
   EXPECT_TRUE(find_cuda_library("libcupti.so", 914).ok());
 }
 
-TEST(CudaLibraries, LooksInTheGivenToolkitsBeforeAnyOther) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  for (const char* toolkit : {"given", "named"}) touch(folder->path() / toolkit / "lib64/libcupti.so.913");
-  Variable named("CUDA_PATH", (folder->path() / "named").string());
-  auto folders = cuda_library_folders({folder->path() / "given"});
+TEST_F(CudaLibraries, LooksInTheGivenToolkitsBeforeAnyOther) {
+  for (const char* toolkit : {"given", "named"}) touch(std::string(toolkit) + "/lib64/libcupti.so.913");
+  Variable named("CUDA_PATH", in("named").string());
+  auto folders = cuda_library_folders({in("given")});
   ASSERT_GE(folders.toolkits.size(), 2u);
-  EXPECT_EQ(folders.toolkits[0], folder->path() / "given/lib64");
-  EXPECT_EQ(folders.toolkits[1], folder->path() / "named/lib64");
+  EXPECT_EQ(folders.toolkits[0], in("given/lib64"));
+  EXPECT_EQ(folders.toolkits[1], in("named/lib64"));
 }
 
-TEST(CudaLibraries, DoesNotTakeAnotherMajorVersion) {
-  auto folder = TemporaryFolder::create("libraries-");
-  ASSERT_TRUE(folder.ok());
-  touch(folder->path() / "libcupti.so.9131");
-  touch(folder->path() / "libcupti.so.912");
+TEST_F(CudaLibraries, DoesNotTakeAnotherMajorVersion) {
+  touch("libcupti.so.9131");
+  touch("libcupti.so.912");
   Variable named("KERNELIFT_CUDA_LIBRARIES", folder->path().string());
   auto found = find_cuda_library("libcupti.so", 913);
   ASSERT_FALSE(found.ok());

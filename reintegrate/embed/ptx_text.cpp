@@ -10,11 +10,6 @@
 namespace kernelift {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
-  return begin == text.npos ? std::string_view() : text.substr(begin, end - begin + 1);
-}
-
 bool name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
 
 /// Words of a directive up to its first bracket, brace or '='.
@@ -38,6 +33,13 @@ std::string_view without_comment(std::string_view line) { return trimmed(line.su
 std::string_view first_word(std::string_view line) { return line.substr(0, line.find_first_of(" \t")); }
 
 bool is_label(std::string_view line) { return line.size() > 1 && line.back() == ':' && line[0] == '$'; }
+
+/// Where the line of the version begins; npos if there is none.
+size_t version_line(const std::string& ptx) {
+  if (ptx.starts_with(".version ")) return 0;
+  size_t at = ptx.find("\n.version ");
+  return at == ptx.npos ? at : at + 1;
+}
 
 }  // namespace
 
@@ -122,15 +124,6 @@ std::string without_debug(const std::string& ptx) {
   }
   return out;
 }
-
-namespace {
-/// Where the line of the version begins; npos if there is none.
-size_t version_line(const std::string& ptx) {
-  if (ptx.starts_with(".version ")) return 0;
-  size_t at = ptx.find("\n.version ");
-  return at == ptx.npos ? at : at + 1;
-}
-}  // namespace
 
 int ptx_version(const std::string& ptx) {
   size_t at = version_line(ptx);

@@ -7,16 +7,12 @@
 #include <cstring>
 #include <optional>
 
+#include "reintegrate/patch/text_diff.h"
+
 namespace kernelift {
 namespace {
 
 bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 /// Past the comment, string or character that begins at `at`; `at` itself if none does.
 size_t past_quoted(std::string_view text, size_t at) {

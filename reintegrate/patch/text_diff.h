@@ -15,6 +15,9 @@ struct TextLine {
 /// The lines of `text`; they point into it. A text that ends in a newline has no empty line after it.
 std::vector<TextLine> split_lines(std::string_view text);
 
+/// Without the white space at both ends.
+std::string_view trimmed(std::string_view text);
+
 /// Old lines [old_begin, old_end) became new lines [new_begin, new_end); one of the two may be empty.
 struct Hunk { size_t old_begin = 0, old_end = 0, new_begin = 0, new_end = 0; };
 

@@ -2,6 +2,8 @@
 // only edits text, runs commands and measures, so nothing more is needed, and sleeping is steady on a busy machine.
 #pragma once
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -22,6 +24,18 @@ inline const char* const kKernelText =
     "}\n"
     "\n"
     "void host(float* a) { sleepy<<<1, BLOCK>>>(a); }\n";
+
+/// Does `work` in a process of its own; true if a signal ended that.
+bool is_killed_in(const auto& work) {
+  pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status);
+}
 
 class Application : public ::testing::Test {
  protected:

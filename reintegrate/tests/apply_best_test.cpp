@@ -1,9 +1,6 @@
 // Which candidate of a run reaches the application: the best that can be patched and holds up, and no other.
 #include "reintegrate/apply_best.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -158,14 +155,7 @@ TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {
   confirmed(2, "0.05", "0.01");
   std::string check = request.check;
   request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
-  pid_t child = fork();
-  if (child == 0) {
-    (void)go();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(is_killed_in([&] { (void)go(); }));
   ASSERT_NE(read("src/k.cu"), kKernelText);
   request.check = check;
   ApplyReport report = must_go();

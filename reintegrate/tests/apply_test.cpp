@@ -2,8 +2,6 @@
 #include "reintegrate/apply.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "reintegrate/tests/application.h"
 
@@ -197,14 +195,7 @@ TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFileMeanwhile) {
 TEST_F(ApplyTest, RestoresAfterKill9BetweenWriteAndCheck) {
   faster();
   request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
-  pid_t child = fork();
-  if (child == 0) {
-    (void)apply(request);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
   ASSERT_NE(read("src/k.cu"), kKernelText);
   auto restored = roll_back_interrupted(request.state);
   ASSERT_TRUE(restored.ok());
@@ -217,14 +208,7 @@ TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
   // git's own reference-transaction hook fires while the branch is made: the worst moment to be killed.
   write(".git/hooks/reference-transaction", "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= $PPID);; esac; exit 0\n");
   shell("chmod +x .git/hooks/reference-transaction");
-  pid_t child = fork();
-  if (child == 0) {
-    (void)apply(request);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
   shell("rm .git/hooks/reference-transaction");
   auto restored = roll_back_interrupted(request.state);
   ASSERT_TRUE(restored.ok()) << restored.error().message;

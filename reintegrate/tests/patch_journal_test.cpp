@@ -2,8 +2,6 @@
 #include "reintegrate/tree/patch_journal.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "reintegrate/tests/application.h"
 
@@ -24,16 +22,11 @@ class Journal : public Application {
   /// Leaves the patch in the file and a journal behind, as a killed process does.
   void interrupt() {
     SourcePatch change = patch();
-    pid_t child = fork();
-    if (child == 0) {
+    ASSERT_TRUE(is_killed_in([&] {
       auto journal = PatchJournal::open(request.state, leftovers);
       bool written = journal.ok() && journal->begin(change).ok() && journal->write_patched().ok();
       if (written) kill(getpid(), SIGKILL);
-      _exit(1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    }));
     ASSERT_NE(read("src/k.cu"), kKernelText);
   }
   Restoration leftovers;
