@@ -88,10 +88,12 @@ inline bool verified(const dim3& grid, const dim3& block, std::size_t shared, vo
 }
 
 // The kernel's parameters: a kernel whose parameters have changed since, or that is compiled for other types, is another one.
-// Plain types are compared, whatever their qualifiers; of others (structures, vectors) the size is.
+// Plain types are compared, whatever their qualifiers, and enumerations as the integers that they are; of others
+// (structures, vectors) the size is.
 template <std::size_t kBytes> struct Sized;
-template <class T> struct Plain { typedef typename std::remove_cv<T>::type Type; };
-template <class T> struct Plain<T*> { typedef typename std::remove_cv<T>::type* Type; };
+template <class T, bool kEnum = std::is_enum<T>::value> struct Plain { typedef typename std::remove_cv<T>::type Type; };
+template <class T> struct Plain<T, true> { typedef typename std::underlying_type<T>::type Type; };
+template <class T> struct Plain<T*, false> { typedef typename Plain<T>::Type* Type; };
 template <class P, class Known> struct Same : std::is_same<typename Plain<typename std::remove_cv<P>::type>::Type, Known> {};
 template <class P, std::size_t kBytes> struct Same<P, Sized<kBytes> > : std::integral_constant<bool, sizeof(P) == kBytes> {};
 template <class... P> struct List {};
@@ -179,7 +181,7 @@ inline bool prepare(Module& of, int device, const Symbols& symbols) {
   int known = of.states[device].load(std::memory_order_relaxed);
   if (known != kUnknown) return known == kReady;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess) return false;
+  if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess) return (void)cudaGetLastError(), false;
   bool ready = usable(of, device, symbols);
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
   if (!ready) (void)cudaGetLastError();
@@ -187,17 +189,22 @@ inline bool prepare(Module& of, int device, const Symbols& symbols) {
   return ready;
 }
 
+// A graph may be given other arguments and another grid once it has captured a launch, where no guard sees it: what is
+// tuned for some of them stays out of graphs.
+const bool kInGraphs = @IN_GRAPHS@;
+
 inline bool launched(Module& of, const Symbols& symbols, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
   if (!verified(grid, block, shared, a) || cudaPeekAtLastError() != cudaSuccess) return false;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= Module::kDevices) return (void)cudaGetLastError(), false;
   int state = of.states[device].load(std::memory_order_acquire);
   if (state == kUnusable) return false;
-  if (state == kUnknown) {
+  if (state == kUnknown || !kInGraphs) {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess) return (void)cudaGetLastError(), false;
-    if (capture != cudaStreamCaptureStatusNone || !prepare(of, device, symbols)) return false;
+    if (capture != cudaStreamCaptureStatusNone) return false;
   }
+  if (state == kUnknown && !prepare(of, device, symbols)) return false;
 @LAUNCH@
   (void)cudaGetLastError();
   of.states[device].store(kUnusable, std::memory_order_release);
@@ -441,6 +448,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   if (!known) return refused("the PTX is for '" + arch + "', which is no plain compute capability: the launcher could not tell which GPU it suits");
   std::string major = arch.substr(3, arch.size() - 4), minor = arch.substr(arch.size() - 1);
   int version = ptx_version(code.ptx);
+  const bool in_graphs = guard.any_arguments && bound.empty();
 
   std::string files, clauses, conditions = "compute capability " + major + "." + minor;
   for (auto& file : launched_in) files += (files.empty() ? "" : ", ") + file;
@@ -453,6 +461,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
                               "). The launches in " + files + " go through launch() below. Why it is not C++: " + code.why);
   story += comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." + std::to_string(version % 10) +
                    ". In every other case, and whenever anything fails, the kernel in the source is launched as before.");
+  if (!in_graphs) story += comment("Launches that a CUDA graph captures are the original's, because a graph may be given other arguments later.");
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
@@ -487,6 +496,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   replace_all(body, "@SPELLINGS@", spellings);
   replace_all(body, "@CLAUSES@", clauses.empty() ? "true" : clauses);
   replace_all(body, "@TYPES@", types);
+  replace_all(body, "@IN_GRAPHS@", in_graphs ? "true" : "false");
   replace_all(body, "@MAJOR@", major);
   replace_all(body, "@MINOR@", minor);
   replace_all(body, "@PREPARE@", prepare);

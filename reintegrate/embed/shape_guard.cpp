@@ -1,9 +1,13 @@
-// Worked example: instances with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to 4096, divisible by
-// 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the widest vector load).
+// Worked example: instances of one grid with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to 4096,
+// divisible by 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the widest vector
+// load). Of two grids they give "grid (4,1,1) and n == 1024, or grid (16,1,1) and n == 4096": sizes go with grids. Within
+// one grid a range is kept, because what varies there (a step, a time) has other values in most launches than in those recorded.
 #include "reintegrate/embed/shape_guard.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -12,6 +16,9 @@ namespace {
 
 constexpr uint64_t kWidestAccess = 32;      ///< Bytes of one load or store of a thread.
 constexpr uint64_t kLargestDivisor = 64;
+constexpr size_t kMostShapes = 8;           ///< Each a line of the guard; with more, what all have in common is asked for.
+
+using Instances = std::vector<const MepInstance*>;
 
 uint64_t bits_of(const MepInstance& instance, size_t parameter) {
   uint64_t bits = 0;
@@ -44,9 +51,9 @@ std::string dims(const Dim3& dim) {
 }
 
 template <class Value>
-std::vector<Value> distinct(const std::vector<MepInstance>& instances, const auto& of) {
+std::vector<Value> distinct(const Instances& instances, const auto& of) {
   std::set<Value> values;
-  for (auto& instance : instances) values.insert(of(instance));
+  for (auto* instance : instances) values.insert(of(*instance));
   return {values.begin(), values.end()};
 }
 
@@ -57,30 +64,34 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 }
 
 /// "(a || b)", or a alone.
-GuardClause any_of(const std::vector<GuardClause>& parts, const std::string& what) {
+GuardClause any_of(const std::vector<GuardClause>& parts, const std::string& what, const char* between = " or ") {
   std::vector<std::string> codes, texts;
   for (auto& part : parts) codes.push_back(part.code), texts.push_back(part.text);
-  return {parts.size() == 1 ? codes[0] : "(" + joined(codes, " || ") + ")", what + joined(texts, " or ")};
+  return {parts.size() == 1 ? codes[0] : "(" + joined(codes, " ||\n          ") + ")", what + joined(texts, between)};
+}
+
+/// "(a && b && c)", "A with B and C"; or a alone.
+GuardClause all_of(const std::vector<GuardClause>& parts) {
+  std::vector<std::string> codes, others;
+  for (auto& part : parts) codes.push_back(part.code), others.push_back(part.text);
+  others.erase(others.begin());
+  if (others.empty()) return parts[0];
+  return {"(" + joined(codes, " && ") + ")", parts[0].text + " with " + joined(others, " and ")};
 }
 
 class GuardWriter {
  public:
-  GuardWriter(const Mep& mep, ShapeGuard& guard) : mep_(mep), guard_(guard) {}
+  GuardWriter(const Mep& mep, ShapeGuard& guard) : mep_(mep), guard_(guard) {
+    for (auto& instance : mep.instances) all_.push_back(&instance);
+  }
 
-  void launch(bool grids) {
+  void blocks() {
     std::vector<GuardClause> blocks, shared;
-    for (auto& dim : distinct<Dim3>(mep_.instances, [](auto& i) { return i.geometry.block; }))
-      blocks.push_back({"same(block, " + dims(dim) + ")", dim.text()});
-    for (uint32_t bytes : distinct<uint32_t>(mep_.instances, [](auto& i) { return i.geometry.shared_bytes; }))
-      shared.push_back({"shared == " + std::to_string(bytes), std::to_string(bytes)});
+    for (auto& dim : all_blocks()) blocks.push_back(block_is(dim));
+    for (uint32_t bytes : all_shared()) shared.push_back(shared_is(bytes));
     guard_.clauses.push_back(any_of(blocks, "block "));
     GuardClause bytes = any_of(shared, "dynamic shared memory ");
     guard_.clauses.push_back({bytes.code, bytes.text + " bytes"});
-    if (!grids) return;
-    std::vector<GuardClause> parts;
-    for (auto& dim : distinct<Dim3>(mep_.instances, [](auto& i) { return i.geometry.grid; }))
-      parts.push_back({"same(grid, " + dims(dim) + ")", dim.text()});
-    guard_.clauses.push_back(any_of(parts, "grid "));
   }
 
   /// The same source compiled with another -DDATA_TYPE has parameters of the same sizes.
@@ -109,15 +120,31 @@ class GuardWriter {
     }
   }
 
-  void arguments() {
-    for (size_t i = 0; i < mep_.parameters.size(); ++i) {
-      const ScannedParameter& parameter = mep_.parameters[i];
-      uint32_t size = mep_.instances[0].parameters[i].size;
-      if (!parameter.pointee.empty()) pointer(i);
-      else if (parameter.scalar.empty() || size > 8 || (size & (size - 1)) != 0) guard_.unguarded.push_back("the members of '" + parameter.name + "'");
-      else if (is_float(parameter.scalar)) real(i, size);
-      else integer(i, size);
+  /// Grids, and the scalars that came with each.
+  void shapes() {
+    std::map<Geometry, Instances> launches;
+    for (auto* instance : all_) launches[instance->geometry].push_back(instance);
+    const bool one_by_one = launches.size() > 1 && launches.size() <= kMostShapes;
+    std::vector<size_t> with_each;
+    for (size_t i : scalars())
+      if (one_by_one && values(i, all_).size() > 1) with_each.push_back(i);
+      else add(scalar(i, all_));
+    std::vector<GuardClause> ways;
+    for (auto& [launch, instances] : launches) {
+      std::vector<GuardClause> parts = {{"same(grid, " + dims(launch.grid) + ")", launch.grid.text()}};
+      if (all_blocks().size() > 1) parts.push_back(block_is(launch.block)), parts.back().text = "block " + parts.back().text;
+      if (all_shared().size() > 1) parts.push_back(shared_is(launch.shared_bytes)), parts.back().text += " bytes of shared memory";
+      for (size_t i : with_each)
+        for (auto& clause : scalar(i, instances)) parts.push_back(clause);
+      ways.push_back(all_of(parts));
     }
+    guard_.clauses.push_back(any_of(ways, "grid ", with_each.empty() ? " or " : ", or "));
+    for (size_t i : unbound_) guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
+  }
+
+  void pointers() {
+    for (size_t i = 0; i < mep_.parameters.size(); ++i)
+      if (!mep_.parameters[i].pointee.empty()) pointer(i);
     distinctness();
   }
 
@@ -128,13 +155,33 @@ class GuardWriter {
   static bool is_unsigned(const std::string& type) { return type.find("unsigned") != type.npos || type == "bool"; }
   std::string argument(size_t i) const { return "a[" + std::to_string(i) + "]"; }
   const std::string& name(size_t i) const { return mep_.parameters[i].name; }
-  std::vector<uint64_t> values(size_t i) const {
-    return distinct<uint64_t>(mep_.instances, [i](auto& instance) { return bits_of(instance, i); });
+  uint32_t size_of(size_t i) const { return mep_.instances[0].parameters[i].size; }
+  static std::vector<uint64_t> values(size_t i, const Instances& among) {
+    return distinct<uint64_t>(among, [i](auto& instance) { return bits_of(instance, i); });
   }
+  std::vector<Dim3> all_blocks() const { return distinct<Dim3>(all_, [](auto& i) { return i.geometry.block; }); }
+  std::vector<uint32_t> all_shared() const { return distinct<uint32_t>(all_, [](auto& i) { return i.geometry.shared_bytes; }); }
+  static GuardClause block_is(const Dim3& dim) { return {"same(block, " + dims(dim) + ")", dim.text()}; }
+  static GuardClause shared_is(uint32_t bytes) { return {"shared == " + std::to_string(bytes), std::to_string(bytes)}; }
   void add(std::string code, std::string text) { guard_.clauses.push_back({std::move(code), std::move(text)}); }
+  void add(const std::vector<GuardClause>& more) { guard_.clauses.insert(guard_.clauses.end(), more.begin(), more.end()); }
+
+  /// Parameters that are one number.
+  std::vector<size_t> scalars() {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < mep_.parameters.size(); ++i) {
+      if (!mep_.parameters[i].pointee.empty()) continue;
+      if (mep_.parameters[i].scalar.empty() || size_of(i) > 8 || !std::has_single_bit(size_of(i))) guard_.unguarded.push_back("the members of '" + name(i) + "'");
+      else found.push_back(i);
+    }
+    return found;
+  }
+  std::vector<GuardClause> scalar(size_t i, const Instances& among) {
+    return is_float(mep_.parameters[i].scalar) ? real(i, values(i, among)) : integer(i, values(i, among));
+  }
 
   void pointer(size_t i) {
-    std::vector<uint64_t> seen = values(i);
+    std::vector<uint64_t> seen = values(i, all_);
     bool null = seen[0] == 0;
     if (null && seen.size() == 1) return add("address(" + argument(i) + ") == 0", name(i) + " null");
     uint64_t alignment = kWidestAccess;
@@ -145,39 +192,36 @@ class GuardWriter {
     pointers_.push_back(i);
   }
 
-  void real(size_t i, uint32_t size) {
-    std::vector<uint64_t> seen = values(i);
-    if (seen.size() > 1) return guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
+  std::string argument_as(const char* what, size_t i) const { return std::string(what) + "<" + std::to_string(size_of(i)) + ">(" + argument(i) + ")"; }
+
+  std::vector<GuardClause> real(size_t i, const std::vector<uint64_t>& seen) {
+    if (seen.size() > 1) return unbound_.insert(i), std::vector<GuardClause>();
     double shown = 0;
-    if (size == 8) std::memcpy(&shown, &seen[0], 8);
+    if (size_of(i) == 8) std::memcpy(&shown, &seen[0], 8);
     float single = 0;
-    if (size == 4) std::memcpy(&single, &seen[0], 4), shown = single;
+    if (size_of(i) == 4) std::memcpy(&single, &seen[0], 4), shown = single;
     char text[40];
-    std::snprintf(text, sizeof text, size == 2 ? "(as recorded)" : "%.9g", shown);
-    add("bits<" + std::to_string(size) + ">(" + argument(i) + ") == " + hex(seen[0]), name(i) + " == " + text);
+    std::snprintf(text, sizeof text, size_of(i) == 2 ? "(as recorded)" : "%.9g", shown);
+    return {{argument_as("bits", i) + " == " + hex(seen[0]), name(i) + " == " + text}};
   }
 
-  void integer(size_t i, uint32_t size) {
-    std::vector<uint64_t> seen = values(i);
+  std::vector<GuardClause> integer(size_t i, const std::vector<uint64_t>& seen) const {
     bool positive = is_unsigned(mep_.parameters[i].scalar);
-    if (seen.size() == 1) {
-      std::string value = positive ? std::to_string(seen[0]) : std::to_string(signed_value(seen[0], size));
-      return add("bits<" + std::to_string(size) + ">(" + argument(i) + ") == " + hex(seen[0]), name(i) + " == " + value);
+    auto shown = [&](uint64_t value) { return positive ? std::to_string(value) : std::to_string(signed_value(value, size_of(i))); };
+    if (seen.size() == 1) return {{argument_as("bits", i) + " == " + hex(seen[0]), name(i) + " == " + shown(seen[0])}};
+    std::vector<GuardClause> clauses;
+    uint64_t divisor = kLargestDivisor, low = seen.front(), high = seen.back();
+    for (uint64_t value : seen) {
+      divisor = power_of_two_in(value, divisor);
+      if (positive) continue;
+      if (signed_value(value, size_of(i)) < signed_value(low, size_of(i))) low = value;
+      if (signed_value(value, size_of(i)) > signed_value(high, size_of(i))) high = value;
     }
-    uint64_t divisor = kLargestDivisor;
-    for (uint64_t value : seen) divisor = power_of_two_in(value, divisor);
-    if (divisor > 1)
-      add("bits<" + std::to_string(size) + ">(" + argument(i) + ") % " + std::to_string(divisor) + " == 0", name(i) + " divisible by " + std::to_string(divisor));
-    if (positive) {
-      add("within(bits<" + std::to_string(size) + ">(" + argument(i) + "), " + hex(seen.front()) + ", " + hex(seen.back()) + ")",
-          name(i) + " from " + std::to_string(seen.front()) + " to " + std::to_string(seen.back()));
-      return;
-    }
-    std::vector<int64_t> ordered;
-    for (uint64_t value : seen) ordered.push_back(signed_value(value, size));
-    auto [low, high] = std::minmax_element(ordered.begin(), ordered.end());
-    add("within(number<" + std::to_string(size) + ">(" + argument(i) + "), " + signed_literal(*low) + ", " + signed_literal(*high) + ")",
-        name(i) + " from " + std::to_string(*low) + " to " + std::to_string(*high));
+    if (divisor > 1) clauses.push_back({argument_as("bits", i) + " % " + std::to_string(divisor) + " == 0", name(i) + " divisible by " + std::to_string(divisor)});
+    auto limit = [&](uint64_t value) { return positive ? hex(value) : signed_literal(signed_value(value, size_of(i))); };
+    clauses.push_back({"within(" + argument_as(positive ? "bits" : "number", i) + ", " + limit(low) + ", " + limit(high) + ")",
+                       name(i) + " from " + shown(low) + " to " + shown(high)});
+    return clauses;
   }
 
   /// How far the memory reaches that a pointer was recorded with, before the pointer and after it.
@@ -232,7 +276,9 @@ class GuardWriter {
 
   const Mep& mep_;
   ShapeGuard& guard_;
+  Instances all_;
   std::vector<size_t> pointers_;
+  std::set<size_t> unbound_;  ///< Floats that varied where all else was the same.
 };
 
 }  // namespace
@@ -268,9 +314,9 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   ShapeGuard guard;
   GuardWriter writer(mep, guard);
   writer.types(), writer.macros();
-  bool recompiled = is_only_recompiled(mep, original, candidate);
-  writer.launch(/*grids=*/!recompiled);
-  if (!recompiled) writer.arguments();
+  writer.blocks();
+  guard.any_arguments = is_only_recompiled(mep, original, candidate);
+  if (!guard.any_arguments) writer.shapes(), writer.pointers();
   return guard;
 }
 

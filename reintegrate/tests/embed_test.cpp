@@ -83,10 +83,26 @@ class Embed : public ::testing::Test {
 
 TEST_F(Embed, GuardsAChangedSourceByWhatItsLaunchesHadInCommon) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
-  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; grid (64,1,1); data not null; data aligned to 32 bytes; n == 4096; factor == 0.5; ");
-  instance(0x7f0000000104, 96, 0.25f, 2);
-  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; grid (2,1,1) or (64,1,1); data not null; data aligned to 4 bytes; "
-                          "n divisible by 32; n from 96 to 4096; ");
+  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; n == 4096; factor == 0.5; grid (64,1,1); data not null; data aligned to 32 bytes; ");
+  instance(0x7f0000000104, 96, 0.5f, 64);
+  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; n divisible by 32; n from 96 to 4096; factor == 0.5; grid (64,1,1); "
+                          "data not null; data aligned to 4 bytes; ");
+}
+
+TEST_F(Embed, GuardsThatNumbersComeWithTheGridsThatTheyCameWith) {
+  instance(0x7f0000000040, 4096, 0.5f, 64);
+  instance(0x7f0000000040, 96, 0.25f, 2);
+  instance(0x7f0000000040, 104, 0.25f, 2);
+  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; grid (2,1,1) with n divisible by 8 and n from 96 to 104 and factor == 0.25, or "
+                          "(64,1,1) with n == 4096 and factor == 0.5; data not null; data aligned to 32 bytes; ");
+  EXPECT_TRUE(shape_guard(mep, "original", candidate)->unguarded.empty());
+  instance(0x7f0000000040, 96, 0.75f, 2);
+  EXPECT_EQ(shape_guard(mep, "original", candidate)->unguarded, std::vector<std::string>{"the value of 'factor', which varied"});
+  mep.instances[0].geometry.block = {32, 1, 1};
+  EXPECT_NE(conditions().find("or (64,1,1) with block (32,1,1) and n == 4096"), std::string::npos) << conditions();
+  // Of many grids only what they have in common is asked for.
+  for (uint32_t more = 3; more < 10; ++more) instance(0x7f0000000040, 128, 0.5f, more);
+  EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"), std::string::npos) << conditions();
 }
 
 TEST_F(Embed, GuardsTheSameSourceCompiledOtherwiseByItsBlockAlone) {
@@ -368,13 +384,27 @@ TEST_F(Generated, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
   EXPECT_NE(header.find("compiled with N=64; compiled with SHIFT=-2"), header.npos) << header.substr(0, 2500);
   EXPECT_NE(header.find("the macro in -DNAME=x"), header.npos);
   EXPECT_NE(header.find("the type of 'cell' beyond its size"), header.npos);
-  const char* source = "#include \"kernelift_scale.cuh\"\nusing namespace kernelift_scale::code;\nstruct Cell { float x, y; };\nstruct Other { double x, y; };\n"
-                       "int main() {\n  std::printf(\"%d%d%d%d%d%d%d\\n\", same_parameters<float*, int, float, Cell>(), same_parameters<const float*, const int, float, Cell>(),\n"
+  const char* source = "#include \"kernelift_scale.cuh\"\nusing namespace kernelift_scale::code;\nstruct Cell { float x, y; };\nstruct Other { double x, y; };\nenum Way : int { kUp };\n"
+                       "int main() {\n  std::printf(\"%d%d%d%d%d%d%d\\n\", same_parameters<float*, int, float, Cell>(), same_parameters<const float*, const Way, float, Cell>(),\n"
                        "      same_parameters<double*, int, float, Cell>(), same_parameters<float*, unsigned, float, Cell>(), same_parameters<float*, int, int, Cell>(),\n"
                        "      same_parameters<float*, int, float, Other>(), same_parameters<float*, int, float>());\n}\n";
   EXPECT_EQ(answer(source, {"-DN=64", "-DSHIFT=-2"}), "1100000\n");
   EXPECT_EQ(answer(source, {"-DN=100", "-DSHIFT=-2"}), "0000000\n");
   EXPECT_EQ(answer(source, {"-DN=64"}), "0000000\n");
+}
+
+TEST_F(Generated, LeavesCapturesToTheOriginalWhereTheGraphCouldBeGivenOtherArguments) {
+  const char* const stays_out = "const bool kInGraphs = false;";
+  write_header();
+  EXPECT_NE(header.find(stays_out), header.npos);
+  EXPECT_NE(header.find("Launches that a CUDA graph captures are the original's"), header.npos);
+  candidate.source = "original", candidate.launches.clear();  // The same source, compiled otherwise: any arguments will do.
+  write_header();
+  EXPECT_NE(header.find("const bool kInGraphs = true;"), header.npos);
+  EXPECT_EQ(header.find("Launches that a CUDA graph captures"), header.npos);
+  bound = {{"taps", "taps", 16}};
+  write_header();
+  EXPECT_NE(header.find(stays_out), header.npos);
 }
 
 /// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of one
