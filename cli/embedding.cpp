@@ -2,13 +2,13 @@
 // So the version is lowered as far as the assembler makes the same machine code of the text; without an assembler it stays.
 #include "cli/embedding.h"
 
-#include <cmath>
 #include <regex>
 
 #include "core/model/kernel_key.h"
 #include "reintegrate/embed/ptx_text.h"
 #include "sandbox/compile/nvcc_image.h"
 #include "sandbox/compile/service/cubin.h"
+#include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift::cli {
 namespace {
@@ -22,20 +22,10 @@ std::string arch_of(const std::string& device) {
   return device.starts_with("cuda") && std::regex_search(device, match, arch) ? match[1].str() : "";
 }
 
-/// As verdicts hold it: as many bits of the image's hash as a double takes.
-double image_id(const std::string& image) {
-  constexpr int kDroppedBits = 12;
-  return static_cast<double>(hash_text(image).high >> kDroppedBits);
-}
-
-/// What a verdict says of the image that our compiler made; 0 if it does not.
-double measured_id(const Verdict& verdict) {
-  auto counter = [&](const char* name) {
-    auto found = verdict.counters.find(name);
-    return found == verdict.counters.end() ? 0.0 : found->second;
-  };
-  if (double id = counter("clang_image_id")) return id;
-  return counter("as_built") != 0 ? 0 : counter("image_id");  // As built by the application's compiler: another image.
+/// What the figures say of the image that our compiler made, as image_id(); 0 if they do not.
+double measured_id(const RunTrial& trial) {
+  if (double id = trial.counter("clang_image_id")) return id;
+  return trial.counter("as_built") != 0 ? 0 : trial.counter("image_id");  // As built by the application's compiler: another image.
 }
 
 bool same_code(const Cubin& a, const Cubin& b) {
@@ -55,11 +45,11 @@ std::string factor(double value) {
 
 std::string reason(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
+  double gain = trial.counter("embedded_speedup");
+  std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
   if (!trial.candidate.recipe.is_default())
-    return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() + "), which nvcc cannot be told: it is " +
-           factor(figures.speedup()) + " times as fast as the application's own code.";
-  auto embedded = figures.counters.find("embedded_speedup");
-  std::string ours = embedded == figures.counters.end() ? "faster code" : "code " + factor(embedded->second) + " times as fast as the application's own";
+    return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() + "), which nvcc cannot be told" + (gain > 0 ? ": it is " + times : "") + ".";
+  std::string ours = gain > 0 ? "code " + times : "faster code";
   if (!figures.ok()) return "clang makes " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) + ").";
   return "clang makes " + ours + " of a source of which nvcc makes code " + factor(figures.speedup()) + " times as fast.";
 }
@@ -92,7 +82,7 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   if (code.entry.empty()) code.entry = ptx_kernel(code.ptx, wanted);
   if (code.entry.empty()) return refused("its PTX has no kernel, or several, that could be '" + wanted + "'");
 
-  double measured = measured_id(trial.figures());
+  double measured = measured_id(trial);
   std::string image = reply.image;
   if (auto assembler = open_cubin_compiler(); assembler.ok()) {
     Cubin whole = compile_cubin(reply.image, arch);

@@ -75,14 +75,11 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
   if (options.undo) return put_back(context, undo_last(state), "");
-  KERNELIFT_ASSIGN(Embedding embedding, embedding_from_name(options.embed));
+  KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
-  if (context.device == "cpu" || run.meta().device == "cpu") {
-    if (embedding == Embedding::Only) return usage_error("--embed only: embedded code is PTX, for NVIDIA GPUs, and this is the CPU device");
-    embedding = Embedding::Never;
-  }
+  KERNELIFT_ASSIGN(Embedding embedding, embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
   KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
   if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };

@@ -12,6 +12,7 @@
 #include "core/model/kernel_key.h"
 #include "core/model/verdict.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
+#include "reintegrate/apply_request.h"
 
 namespace fs = std::filesystem;
 
@@ -279,9 +280,11 @@ Result<std::string> loop_device(const std::string& asked) {
 }
 
 Result<Exit> optimize(const Context& context, const Options& options) {
+  // What the last step would refuse is refused before the first.
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
+  KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
   // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
   std::signal(SIGINT, [](int) {});
   return Loop(on_device, options, seconds).run();

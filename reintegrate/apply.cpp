@@ -10,6 +10,7 @@
 #include "reintegrate/apply.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
@@ -77,11 +78,11 @@ class Apply {
     }
     auto environment = r_.environment;
     launches_file_ = journal_->folder() / "embedded-launches.txt";
-    if (patch_.embeds) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
+    if (patch_.embeds()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
     commands_.emplace(r_.root, environment, journal_->folder());
     report_.kernel = r_.mep.kernel_name;
     report_.diff = patch_.diff();
-    report_.embeds = patch_.embeds;
+    report_.embeds = patch_.embeds();
     for (auto& change : patch_.changes) report_.files.push_back(change.name);
     report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
     if (r_.check.empty()) report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
@@ -109,23 +110,34 @@ class Apply {
     return done();
   }
 
-  /// How many launches of the runs since the last call went to the embedded code.
-  void note_launches(const std::string& when, const std::string& if_none) {
-    if (!patch_.embeds) return;
+  /// Adds up what the processes since the last call have said of their launches. The original may have a launcher too, of
+  /// an earlier patch or of another kernel: those are not asked about.
+  void count_launches(bool patched) {
     auto text = read_text(launches_file_);
     std::error_code code;
     fs::remove(launches_file_, code);
-    if (!text.ok()) {
+    if (!patched || !text.ok()) return;
+    for (auto& line : split_lines(*text)) {
+      unsigned long long tuned = 0, original = 0;
+      std::string counts(line.text);
+      if (!counts.starts_with(patch_.launcher + " ")) continue;
+      if (std::sscanf(counts.c_str() + patch_.launcher.size(), " %llu tuned %llu original", &tuned, &original) != 2) continue;
+      if (!launches_) launches_.emplace();
+      launches_->tuned += tuned, launches_->original += original;
+    }
+  }
+
+  /// How many launches of the runs with the patch went to the embedded code.
+  void note_launches(const std::string& when, const std::string& if_none) {
+    if (!patch_.embeds()) return;
+    auto counted = std::exchange(launches_, std::nullopt);
+    if (!counted) {
       report_.notes.push_back("Not known: how many launches of " + when + " ran the embedded code (no process said so at its end).");
       return;
     }
-    unsigned long long tuned = 0, original = 0;
-    for (auto& line : split_lines(*text)) {
-      unsigned long long a = 0, b = 0;
-      if (std::sscanf(std::string(line.text).c_str(), "%*s %llu tuned %llu original", &a, &b) == 2) tuned += a, original += b;
-    }
-    std::string note = "In " + when + " " + std::to_string(tuned) + " of " + std::to_string(tuned + original) + " launches ran the embedded code";
-    report_.notes.push_back(note + (tuned > 0 ? "." : ": its guard did not hold, or it could not be loaded; " + if_none + "."));
+    std::string note = "In " + when + " " + std::to_string(counted->tuned) + " of " + std::to_string(counted->tuned + counted->original) + " launches ran the embedded code";
+    if (counted->tuned == 0) note += ": its guard did not hold, it could not be loaded, or a CUDA graph captured them; " + if_none;
+    report_.notes.push_back(note + ".");
     say(report_.notes.back());
   }
 
@@ -150,7 +162,9 @@ class Apply {
     if (!built.ok) return std::optional(Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
     Listing with_patch = list_files(roots_, {r_.state});
     say("checking with the patch");
+    count_launches(false);
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
+    count_launches(true);
     if (checked.interrupted) return stopped();
     if (!checked.ok) return std::optional(Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
     note_launches("the check", "the check says nothing of its results, and only the MEP's verification does");
@@ -193,13 +207,14 @@ class Apply {
   Result<std::optional<Stop>> time(BuildProducts& products) {
     Error* failed = nullptr;
     Error reason;
+    bool patched_stands = false;
     auto run = [&]() -> Result<double> {
       KERNELIFT_ASSIGN(CommandOutcome outcome, commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
+      count_launches(patched_stands);
       if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
       return outcome.seconds;
     };
-    bool patched_stands = false;
     auto place = [&](bool patched) -> Status {
       patched_stands = patched;
       return products.place(patched ? BuildProducts::After : BuildProducts::Before);
@@ -255,7 +270,7 @@ class Apply {
     report_.previous = git_.head();
     std::string message = "Tune " + base_name(r_.mep.kernel_key) + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
-    if (patch_.embeds) message += patch_.notes[0] + "\n\n";
+    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     char figures[200];
     std::snprintf(figures, sizeof figures, "Measured %.3fx [%.3f, %.3f] for the whole application, %.3f s -> %.3f s.\n", report_.measured->speedup,
                   report_.measured->low, report_.measured->high, report_.measured->before_median, report_.measured->after_median);
@@ -290,7 +305,9 @@ class Apply {
   std::vector<fs::path> paths_, tracked_, roots_;
   GitTree git_;
   std::optional<AppCommands> commands_;
+  struct Launches { unsigned long long tuned = 0, original = 0; };
   fs::path launches_file_;
+  std::optional<Launches> launches_;  ///< Of the patched application; nothing when no process said any.
   std::vector<std::string> late_notes_;
   double check_seconds_ = 0, usual_seconds_ = 0;
   bool original_is_built_ = false;

@@ -21,6 +21,9 @@ constexpr int kMostTrials = 3;              ///< Patches built, checked and time
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
 constexpr double kSourceIsWorth = 1.05;     ///< PTX must be so much faster than a patch of the source that people can read.
 
+constexpr const char* kOnlyAgainstClang =
+    "it was timed against clang's build of the original, and what it gains over the application's own code is not known";
+
 /// One way of one candidate into the application.
 struct Way {
   RunTrial trial;
@@ -156,9 +159,18 @@ class Choice {
     }
     way.trial.confirmed = std::move(*verdict);
     if (add_ways(way.trial) > 0) return;
+    pass_over(screened, why_not(way.trial));
+  }
+
+  /// Why a candidate that is confirmed promises nothing, by any way that is open to it.
+  std::string why_not(const RunTrial& trial) const {
+    const Verdict& figures = trial.figures();
+    if (!figures.ok() && trial.counter("embedded_speedup") == 0) return "it does not hold up when confirmed: " + figures.text();
+    bool source = trial.applicable() && offer_.embedding != Embedding::Only;
+    if (!source && trial.counter("embedded_speedup") == 0) return kOnlyAgainstClang;
     char low[64];
-    std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", way.trial.figures().speedup_low());
-    pass_over(screened, way.trial.figures().ok() ? low : "it does not hold up when confirmed: " + way.trial.figures().text());
+    std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", source ? figures.speedup_low() : embedded_gain(trial).low);
+    return low;
   }
 
   /// True when there is nothing more to be done.
@@ -180,7 +192,7 @@ class Choice {
       case ApplyOutcome::Disturbed: return true;
       // The next promises less, unless this one failed for what it did to other kernels.
       // … or was embedded, and its guard does not hold in the application.
-      case ApplyOutcome::NotFaster: return (!patch_.reaches_others && !patch_.embeds) || trials_ == kMostTrials;
+      case ApplyOutcome::NotFaster: return (!patch_.reaches_others && !patch_.embeds()) || trials_ == kMostTrials;
       case ApplyOutcome::CheckFailed:
       case ApplyOutcome::BuildFailed:
       case ApplyOutcome::NotBuilt: return trials_ == kMostTrials;
@@ -201,7 +213,8 @@ class Choice {
                           "): there is nothing to apply");
     if (o.compiler_gain)
       return refused("the gain of this run is in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + " with " +
-                     o.compiler_gain->candidate.recipe.text() + ", which the application's own compiler is not told by its source");
+                     o.compiler_gain->candidate.recipe.text() + ", which the application's own compiler is not told by its source" +
+                     (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
     return answer_is_no("nothing in this run is measurably faster than the original: there is nothing to apply");
   }
 

@@ -29,22 +29,21 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   return file;
 }
 
-Result<Embedding> embedding_from_name(const std::string& name) {
-  if (name == "never") return Embedding::Never;
-  if (name == "auto") return Embedding::Auto;
-  if (name == "only") return Embedding::Only;
-  return usage_error("--embed is never, auto or only, not '" + name + "'");
+Result<Embedding> embedding_on(const std::string& device, const std::string& asked) {
+  bool cpu = device == "cpu";
+  if (asked == "never") return Embedding::Never;
+  if (asked == "auto") return cpu ? Embedding::Never : Embedding::Auto;
+  if (asked != "only") return usage_error("--embed is never, auto or only, not '" + asked + "'");
+  if (cpu) return usage_error("--embed only: embedded code is PTX, for NVIDIA GPUs, and this is the CPU device");
+  return Embedding::Only;
 }
 
 EmbeddedGain embedded_gain(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
   if (!figures.device.starts_with("cuda")) return {};  // Elsewhere nothing runs PTX.
-  auto counter = [&](const char* name) {
-    auto found = figures.counters.find(name);
-    return found == figures.counters.end() ? 0.0 : found->second;
-  };
-  // Of one source two compilers make two programs; of a recipe only the tuner's own can make anything.
-  if (trial.candidate.recipe.is_default()) return {counter("embedded_speedup"), counter("embedded_speedup_low")};
+  // Of one source two compilers make two programs. Of a recipe only the tuner's own can make anything, but whether it was
+  // raced against the application's code, and not against clang's of the same source, its confirmation says.
+  if (trial.candidate.recipe.is_default() || trial.confirmed) return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
   return {figures.speedup(), figures.speedup_low()};
 }
 

@@ -11,8 +11,9 @@ namespace kernelift {
 
 /// Whether a patch may carry PTX.
 enum class Embedding { Never, Auto, Only };
-/// A usage Error for anything but never, auto and only.
-Result<Embedding> embedding_from_name(const std::string& name);
+/// What `--embed` asks for on a device: a usage Error for anything but never, auto and only, and for "only" on the CPU
+/// device, where "auto" means never.
+Result<Embedding> embedding_on(const std::string& device, const std::string& asked);
 
 /// What a run has to offer to its application.
 struct RunOffer {

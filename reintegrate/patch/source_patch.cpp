@@ -421,7 +421,8 @@ class Planner {
     for (auto& site : mep_.launches) {
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, open(site.range.file));
-      auto edits = redirect_launch(mep_, site, file->text, launcher_prefix(launcher, bound_));
+      Status possible = check_site(site, *file);
+      auto edits = possible.ok() ? redirect_launch(mep_, site, file->text, launcher_prefix(launcher, bound_)) : std::move(possible).error();
       if (!edits.ok()) {
         if (first_refusal.empty()) first_refusal = edits.error().message;
         notes_.push_back("Left as it is: " + edits.error().message + ".");
@@ -445,8 +446,20 @@ class Planner {
     KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in, relative));
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
     patch.changes.push_back({header, relative.string(), "", text, /*created=*/true});
-    patch.embeds = true;
+    patch.launcher = launcher;
     return patch;
+  }
+
+  /// What a launcher cannot do at this place, whatever the launch looks like.
+  Status check_site(const LaunchSite& site, const OpenFile& file) const {
+    const std::string launch = "the launch at " + site.range.file + ":" + std::to_string(site.range.line);
+    if (q_.scan)
+      for (auto& kernel : q_.scan->kernels)
+        if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end && same_file(kernel.definition.file, file.path))
+          return refused(launch + " is in device code, inside '" + kernel.name + "'");
+    const ScannedKernel* mine = this_kernel();
+    if (bound_.empty() || same_file(mep_.unit, file.path) || (mine && same_file(mine->definition.file, file.path))) return done();
+    return refused(launch + " is in another file than the kernel, where '" + bound_[0].spelling + "', which the kernel reads, may be another variable");
   }
 
   /// The launches go through an earlier patch's header already: it alone is written anew.
@@ -464,7 +477,7 @@ class Planner {
     add(*file, 0, file->text.size(), text);
     note_embedding(header, guard);
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
-    patch.embeds = true;
+    patch.launcher = header.stem().string();
     return patch;
   }
 

@@ -26,7 +26,8 @@ struct SourcePatch {
   std::vector<FileChange> changes;
   std::vector<std::string> notes;     ///< What else this touches, and what it leaves out: one sentence each.
   bool reaches_others = false;        ///< Other kernels, or other instances of the template, change with it.
-  bool embeds = false;                ///< It carries PTX.
+  std::string launcher;               ///< If it carries PTX: the name of what launches that.
+  bool embeds() const { return !launcher.empty(); }
   std::string diff() const;           ///< Unified, all files.
 };
 

@@ -1,8 +1,5 @@
 // Embedded PTX on its way into an application: which of a candidate's two ways is taken, what the patch looks like, and
 // that a file which the patch brings goes again when the patch goes.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "reintegrate/apply_best.h"
@@ -125,7 +122,9 @@ TEST_F(EmbedApply, DoesAsTheUserSays) {
   candidate(1.5, 1.2, "0.01");
   offer.embedding = Embedding::Only;
   EXPECT_TRUE(must_go().embeds);
-  EXPECT_FALSE(embedding_from_name("maybe").ok());
+  EXPECT_FALSE(embedding_on("cuda", "maybe").ok());
+  EXPECT_FALSE(embedding_on("cpu", "only").ok());
+  EXPECT_EQ(*embedding_on("cpu", "auto"), Embedding::Never);
 }
 
 TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
@@ -137,11 +136,27 @@ TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
   ASSERT_EQ(shell("rm src/kernelift_sleepy.cuh"), "");
   write("src/k.cu", kKernelText);
   offer.promising.clear();
-  candidate(3, 0);
+  candidate(3, 3);
   offer.promising[0].candidate.recipe.unroll_threshold = 900;
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_TRUE(report.embeds);
+}
+
+TEST_F(EmbedApply, OffersNoRecipeThatWasTimedAgainstClangsOriginalOnly) {
+  candidate(3, 0);
+  RunTrial& recipe = offer.promising[0];
+  recipe.candidate.recipe.unroll_threshold = 900;
+  EXPECT_EQ(embedded_gain(recipe).low, 0);
+  recipe.confirmed->counters = {{"embedded_speedup", 2}, {"embedded_speedup_low", 1.9}};
+  EXPECT_EQ(embedded_gain(recipe).low, 1.9);
+  // It was only screened, and its confirmation does not know the application's code either.
+  confirmed_as = timed(3);
+  recipe.confirmed.reset();
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(said.find("what it gains over the application's own code is not known"), std::string::npos) << said;
+  EXPECT_EQ(made, 0);
 }
 
 TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
@@ -152,6 +167,45 @@ TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
   EXPECT_FALSE(report.embeds);
   ASSERT_EQ(report.passed_over.size(), 1u);
   EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"), std::string::npos) << report.passed_over[0];
+}
+
+TEST_F(EmbedApply, CountsTheLaunchesOfItsOwnLauncherInThePatchedApplicationAlone) {
+  candidate(1.005, 5);
+  // Another kernel has a launcher too, and an earlier version of this one's was there before the patch.
+  request.run = "./out/app && echo kernelift_other 7 tuned 0 original >> $KERNELIFT_EMBED_REPORT && "
+                "if grep -q 0.01 out/app; then echo kernelift_sleepy 3 tuned 2 original; else echo kernelift_sleepy 100 tuned 0 original; fi >> $KERNELIFT_EMBED_REPORT";
+  request.check = request.run + " && ! grep -q wrong src/k.cu";
+  ApplyReport report = must_go();
+  ASSERT_TRUE(report.kept()) << report.why;
+  EXPECT_NE(said.find("In the check 3 of 5 launches"), std::string::npos) << said;
+  EXPECT_NE(said.find("In the timed runs 6 of 10 launches"), std::string::npos) << said;
+}
+
+TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndWhereAConstantMayBeAnotherVariable) {
+  auto refusal = [&] {
+    offer.promising.clear();
+    candidate(1.005, 5);
+    auto report = go();
+    return report.ok() ? report->why : report.error().message;
+  };
+  LaunchSite site = request.mep.launches[0];
+  request.mep.launches[0].range.begin = request.scan->kernels[0].definition.begin + 1;
+  EXPECT_NE(refusal().find("the launch at src/k.cu:8 is in device code, inside 'sleepy'"), std::string::npos) << refusal();
+
+  const std::string text = read("src/k.cu"), call = "sleepy<<<1, BLOCK>>>(a)";
+  write("src/host.cu", text.substr(text.find("void host")));
+  site.range = {"src/host.cu", read("src/host.cu").find(call), read("src/host.cu").find(call) + call.size(), 1, 1};
+  request.mep.launches[0] = site;
+  module_scope = ".visible .const .align 4 .b8 taps[64];\n";
+  MepVariable taps;
+  taps.name = taps.key = taps.spelling = "taps", taps.size = 64, taps.constant = true;
+  request.mep.instances[0].variables = {taps};
+  EXPECT_NE(refusal().find("the launch at src/host.cu:1 is in another file than the kernel, where 'taps', which the kernel reads, may be another variable"), std::string::npos) << refusal();
+  module_scope.clear();
+  offer.promising.clear();
+  candidate(1.005, 5);
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.files, (std::vector<std::string>{"src/host.cu", "src/k.cu", "src/kernelift_sleepy.cuh"})) << report.why;
 }
 
 TEST_F(EmbedApply, TakesTheFileAwayWithThePatch) {
@@ -177,14 +231,7 @@ TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
   candidate(1.005, 5);
   std::string check = request.check;
   request.check = "! grep -q kernelift_ src/k.cu || kill -9 $PPID";
-  pid_t child = fork();
-  if (child == 0) {
-    (void)go();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(is_killed_in([&] { (void)go(); }));
   ASSERT_TRUE(header_is_there());
   auto restored = roll_back_interrupted(request.state);
   ASSERT_TRUE(restored.ok()) << restored.error().message;

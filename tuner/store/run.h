@@ -39,6 +39,11 @@ struct RunTrial {
   double at = 0;                     ///< Seconds since the run began (all sittings).
 
   const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
+  /// Of figures(); 0 if it has none of that name.
+  double counter(const std::string& name) const {
+    auto found = figures().counters.find(name);
+    return found == figures().counters.end() ? 0 : found->second;
+  }
   /// Its gain can be written into the application's source: default recipe, original compiler pipeline.
   bool applicable() const { return candidate.recipe.is_default(); }
 };
