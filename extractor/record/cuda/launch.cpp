@@ -124,14 +124,16 @@ CudaLaunch decode_launch(uint32_t cbid, const void* parameters) {
   return launch;
 }
 
+const char* stream_text(CUstream stream) {
+  if (stream == CU_STREAM_PER_THREAD) return "per-thread";
+  return !stream || stream == CU_STREAM_LEGACY ? "default" : "created";
+}
+
 LaunchSettings decode_settings(uint32_t cbid, const CudaLaunch& launch) {
   LaunchSettings settings;
   settings.known = true;
   settings.entry = entry_name(cbid);
-  bool per_thread = launch.stream == CU_STREAM_PER_THREAD || (!launch.stream && per_thread_default(cbid));
-  settings.stream = per_thread                                            ? "per-thread"
-                    : !launch.stream || launch.stream == CU_STREAM_LEGACY ? "default"
-                                                                          : "created";
+  settings.stream = stream_text(!launch.stream && per_thread_default(cbid) ? CU_STREAM_PER_THREAD : launch.stream);
   if (!launch.config) return settings;
   for (unsigned i = 0; i < launch.config->numAttrs; ++i) {
     auto& value = launch.config->attrs[i].value;

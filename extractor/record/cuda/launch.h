@@ -34,6 +34,9 @@ CudaLaunch decode_launch(uint32_t cbid, const void* parameters);
 /// Only the handle: what a launch that is of no interest costs.
 CUfunction launched_function(uint32_t cbid, const void* parameters);
 
+/// "per-thread", "default" or "created".
+const char* stream_text(CUstream stream);
+
 /// The launch's attributes; entry and stream by name.
 LaunchSettings decode_settings(uint32_t cbid, const CudaLaunch& launch);
 

@@ -45,11 +45,8 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       uint64_t index = kernel->launches.fetch_add(1, std::memory_order_relaxed);
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
-        begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, "",
+        begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, stream_text(stream),
                              launch_text(kernel->key, index), correlation});
-        begun->stream = stream == CU_STREAM_PER_THREAD          ? "per-thread"
-                        : !stream || stream == CU_STREAM_LEGACY ? "default"
-                                                                : "created";
         if (!begin(*begun, handle)) {
           hopeless = true;
           begun.reset();

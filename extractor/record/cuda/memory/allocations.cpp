@@ -140,33 +140,22 @@ uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer
 
 void note_given(uint32_t cbid, const void* parameters, CUcontext context, Allocations& into) {
   switch (cbid) {
-    case KL_CBID(cuMemAlloc_v2): {
-      auto& p = KL_PARAMETERS(cuMemAlloc_v2);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
+    case KL_CBID(cuMemAlloc_v2):
+    case KL_CBID(cuMemAllocManaged):
+    case KL_CBID(cuMemAllocAsync):
+    case KL_CBID(cuMemAllocAsync_ptsz):
+    case KL_CBID(cuMemAllocFromPoolAsync):
+    case KL_CBID(cuMemAllocFromPoolAsync_ptsz): {
+      auto& p = KL_PARAMETERS(cuMemAlloc_v2);  // All these begin alike.
+      bool managed = cbid == KL_CBID(cuMemAllocManaged);
+      return into.added(*p.dptr, p.bytesize, managed ? MemoryKind::Managed : MemoryKind::Device, context);
     }
     case KL_CBID(cuMemAllocPitch_v2): {
       auto& p = KL_PARAMETERS(cuMemAllocPitch_v2);
       return into.added(*p.dptr, *p.pPitch * p.Height, MemoryKind::Device, context);
     }
-    case KL_CBID(cuMemAllocManaged): {
-      auto& p = KL_PARAMETERS(cuMemAllocManaged);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Managed, context);
-    }
-    case KL_CBID(cuMemAllocAsync):
-    case KL_CBID(cuMemAllocAsync_ptsz): {
-      auto& p = KL_PARAMETERS(cuMemAllocAsync);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
-    }
-    case KL_CBID(cuMemAllocFromPoolAsync):
-    case KL_CBID(cuMemAllocFromPoolAsync_ptsz): {
-      auto& p = KL_PARAMETERS(cuMemAllocFromPoolAsync);
-      return into.added(*p.dptr, p.bytesize, MemoryKind::Device, context);
-    }
     case KL_CBID(cuMemHostAlloc):
-    case KL_CBID(cuMemHostAlloc_v2): {
-      auto& p = KL_PARAMETERS(cuMemHostAlloc);
-      return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped, context);
-    }
+    case KL_CBID(cuMemHostAlloc_v2):
     case KL_CBID(cuMemAllocHost_v2): {
       auto& p = KL_PARAMETERS(cuMemAllocHost_v2);
       return into.added(number(*p.pp), p.bytesize, MemoryKind::HostMapped, context);
