@@ -215,24 +215,32 @@ const clang::VarDecl* named_variable(const clang::Expr* expression) {
   return reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
 }
 
+const clang::Expr* assigned_by(const clang::Stmt* statement) {
+  if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) return binary->isAssignmentOp() ? binary->getLHS() : nullptr;
+  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) return unary->isIncrementDecrementOp() ? unary->getSubExpr() : nullptr;
+  auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(statement);
+  return call && call->isAssignmentOp() ? call->getArg(0) : nullptr;
+}
+
+const clang::VarDecl* variable_of(const clang::Expr* lvalue) {
+  for (;;) {
+    lvalue = lvalue->IgnoreParenImpCasts();
+    if (auto* member = llvm::dyn_cast<clang::MemberExpr>(lvalue); member && !member->isArrow()) lvalue = member->getBase();
+    else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(lvalue);
+             subscript && subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType()) lvalue = subscript->getBase();
+    else return named_variable(lvalue);
+  }
+}
+
 std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
   std::set<const clang::VarDecl*> changed;
   auto add = [&](const clang::Expr* target) {
-    // The variable at the root of "v", "v.x", "v[3]" (an array of its own), but not what a pointer points at.
-    for (;;) {
-      target = target->IgnoreParenImpCasts();
-      if (auto* member = llvm::dyn_cast<clang::MemberExpr>(target); member && !member->isArrow()) target = member->getBase();
-      else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(target);
-               subscript && subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType()) target = subscript->getBase();
-      else break;
-    }
-    if (auto* variable = named_variable(target)) changed.insert(variable);
+    if (auto* variable = variable_of(target)) changed.insert(variable);
   };
   walk(root, [&](const clang::Stmt* statement) {
-    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) {
-      if (binary->isAssignmentOp()) add(binary->getLHS());
-    } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
-      if (unary->isIncrementDecrementOp() || unary->getOpcode() == clang::UO_AddrOf) add(unary->getSubExpr());
+    if (auto* target = assigned_by(statement)) add(target);
+    if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
+      if (unary->getOpcode() == clang::UO_AddrOf) add(unary->getSubExpr());
     } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
       for (auto* declared : declaration->decls())
         if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) {

@@ -72,6 +72,10 @@ class KernelSource {
 
 /// Visits `root` and all below it; returning false keeps out of a statement's children.
 void walk(const clang::Stmt* root, const std::function<bool(const clang::Stmt*)>& visit);
+/// What a statement assigns to, increments or decrements itself; nullptr if it does none of these.
+const clang::Expr* assigned_by(const clang::Stmt* statement);
+/// The variable at the root of "v", "v.x", "v[3]" (an array of its own), but not what a pointer points at; or nullptr.
+const clang::VarDecl* variable_of(const clang::Expr* lvalue);
 /// Variables that are assigned, incremented, declared, bound by reference or have their address taken within.
 std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);

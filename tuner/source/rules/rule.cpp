@@ -130,9 +130,9 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 }
 
 const std::vector<const Rule*>& all_rules() {
-  static const std::vector<const Rule*> rules = {&kAccumulate, &kWarpRows, &kJam,      &kReadonly,      &kFloatLiterals,
-                                                 &kReciprocal, &kWrap,     &kUnroll,   &kFastMath,      &kCoarsen,
-                                                 &kDemote,     &kHoist,    &kLaunchBounds, &kPadShared,     &kConstantTable};
+  static const std::vector<const Rule*> rules = {
+      &kAccumulate, &kWarpRows, &kWarpAtomics, &kJam,      &kMergeBlocks, &kReadonly, &kFloatLiterals, &kReciprocal,  &kWrap,
+      &kUnroll,     &kFastMath, &kTurnBlock,   &kCoarsen,  &kDemote,      &kHoist,    &kLaunchBounds,  &kPadShared,   &kConstantTable};
   return rules;
 }
 

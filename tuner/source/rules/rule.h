@@ -61,7 +61,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
 extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
-    kJam, kWarpRows, kWrap, kFastMath, kConstantTable;
+    kJam, kWarpRows, kWarpAtomics, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
 const std::vector<const Rule*>& all_rules();
 const Rule* find_rule(std::string_view name);
 

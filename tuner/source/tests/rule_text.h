@@ -24,6 +24,7 @@ template <class T> __device__ T __ldg(const T *);
 __device__ float powf(float, float);
 __device__ double sqrt(double);
 __device__ float sqrtf(float);
+__device__ float rsqrtf(float);
 __device__ float expf(float);
 __device__ float fmaxf(float, float);
 __device__ float tanhf(float);
@@ -31,6 +32,10 @@ __device__ float __expf(float);
 __device__ float __powf(float, float);
 __device__ float __fdividef(float, float);
 __device__ void __syncwarp(unsigned);
+__device__ unsigned __activemask();
+__device__ int max(int, int);
+template <class T> __device__ T atomicAdd(T *, T);
+template <class T> __device__ T atomicMax(T *, T);
 template <class T> __device__ T __shfl_xor_sync(unsigned, T, int);
 )";
 

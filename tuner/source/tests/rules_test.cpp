@@ -261,6 +261,14 @@ TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
   EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
 }
 
+TEST(FastMath, TakesReciprocalRoots) {
+  const std::string text = "__global__ void k(float *y) {\n  y[0] = 2.0f / sqrtf(y[1]) + sqrtf(y[2]);\n}\n";
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
+              HasSubstr("y[0] = 2.0f / __fdividef(1.0f, rsqrtf(y[1])) + __fdividef(1.0f, rsqrtf(y[2]));"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + sqrtf(y[2]);"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + __fdividef(1.0f, rsqrtf(y[2]));"));
+}
+
 TEST(FastMath, LeavesDoublesAndIntegersAlone) {
   EXPECT_EQ(after("fast_math", "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n", {{"pieces", 3}}), "");
 }

@@ -244,7 +244,105 @@ TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
 
 TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
   EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, facts(100, 100)), "");
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "");
+  RuleContext narrow = plane();
+  narrow.geometries[0].block.x = 16;
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, narrow), "");
+  EXPECT_NE(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "") << "of which each row is";
+}
+
+TEST(Jam, LeavesWhatASecondTurnWouldFindChanged) {
+  const std::string loop = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    while (t < n) y[i * n + t++] = 1;\n  }\n}\n";
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n  int t = 0;\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int t = 0;\n" + loop, {{"turns", 2}}), "");
+  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+}
+
+const std::string kTiled = R"(__global__ void k(const float *a, const float *b, float *c, int n) {
+  __shared__ float left[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  int column = blockIdx.x * 16 + tx;
+  int row = blockIdx.y * 16 + ty;
+  __shared__ float right[16][16];
+  float sum = 0;
+  for (int t = 0; t < n / 16; ++t) {
+    left[ty][tx] = a[row * n + t * 16 + tx];
+    right[ty][tx] = b[(t * 16 + ty) * n + column];
+    __syncthreads();
+    for (int k = 0; k < 16; ++k) sum += left[ty][k] * right[k][tx];
+    __syncthreads();
+  }
+  if (row < n && column < n) c[row * n + column] = sum;
+}
+)";
+
+TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
+  std::string text = after("merge_blocks", kTiled, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("  __shared__ float left[16][16];\n  int tx = threadIdx.x, ty = threadIdx.y;\n  int column = blockIdx.x * 16 + tx;\n"
+                              "  __shared__ float left_1[16][16];\n  __shared__ float right[16][16];\n"
+                              "  const unsigned block_y = blockIdx.y * 2;\n  const unsigned block_y_1 = blockIdx.y * 2 + 1;\n"
+                              "  if (blockIdx.y * 2 + 1 < gridDim.y) {\n    int row = block_y * 16 + ty;\n    int row_1 = block_y_1 * 16 + ty;\n"));
+  EXPECT_THAT(text, HasSubstr("      left_1[ty][tx] = a[row_1 * n + t * 16 + tx];\n      right[ty][tx] = b[(t * 16 + ty) * n + column];\n      __syncthreads();\n"));
+  EXPECT_THAT(text, HasSubstr("sum_1 += left_1[ty][k] * right[k][tx];\n"));
+  EXPECT_THAT(text, HasSubstr("if (row_1 < n && column < n) c[row_1 * n + column] = sum_1;"));
+  EXPECT_THAT(text, HasSubstr("    for (int turn = 0; turn < 2; ++turn) {\n      const unsigned block_y = blockIdx.y * 2 + turn;\n"
+                              "      if (block_y >= gridDim.y) continue;\n      __syncthreads();\n      int row = block_y * 16 + ty;\n"));
+  EXPECT_EQ(text.find("__shared__", text.find("else {")), text.npos) << "one set of shared arrays serves both";
+}
+
+TEST(MergeBlocks, TakesTwoAxes) {
+  std::string text = after("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("sum_1_1 += left_1[ty][k] * right_1[k][tx];"));
+  EXPECT_THAT(text, HasSubstr("const unsigned block_x = blockIdx.x * 2 + (turn % 2);"));
+  EXPECT_THAT(text, HasSubstr("const unsigned block_y = blockIdx.y * 2 + (turn / 2);"));
+  EXPECT_TRUE(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane())[0].grid[1].divide == 1);
+}
+
+TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
+  auto with = [](const std::string& body, const std::string& head = "") {
+    return after("merge_blocks", head + "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n",
+                 {{"x", 2}, {"y", 1}, {"z", 1}});
+  };
+  EXPECT_NE(with("  s[threadIdx.x] = y[i];\n  __syncthreads();\n  y[i] = s[31 - threadIdx.x];"), "");
+  EXPECT_EQ(with("  if (i >= n) return;\n  s[threadIdx.x] = y[i];\n  y[i] = s[31 - threadIdx.x];"), "") << "who returned does not wait at the next turn's barrier";
+  EXPECT_EQ(with("  float *p = s;\n  p[threadIdx.x] = y[i];\n  __syncthreads();\n  y[i] = s[31 - threadIdx.x];"), "") << "shared memory behind a pointer";
+  EXPECT_EQ(with("  y[0] += 1;\n  s[threadIdx.x] = y[i];"), "") << "each block adds one";
+  EXPECT_EQ(with("  y += blockIdx.x;\n  s[threadIdx.x] = y[i];"), "") << "a parameter that moves";
+  EXPECT_EQ(with("  s[threadIdx.x] = i;\n  y[i] = big[threadIdx.x];", "extern __shared__ float big[];\n").find("big_1"), std::string::npos);
+  EXPECT_EQ(with("  big[threadIdx.x] = i;\n  y[i] = big[threadIdx.x];", "extern __shared__ float big[];\n"), "") << "how large it is, the launch says";
+  EXPECT_EQ(with("  s[threadIdx.x] = y[i];\n  y[i] = s[PLACE];", "#define PLACE (31 - threadIdx.x + blockIdx.x)\n"), "") << "a macro that knows the block";
+  EXPECT_EQ(after("merge_blocks", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "") << "jam's to do";
+}
+
+TEST(TurnBlock, LetsThreadsChangePlaces) {
+  const std::string columns = "__global__ void k(const float *a, float *b, int n) {\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
+  std::string text = after("turn_block", columns, {}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned / blockDim.y, turned_y = turned % blockDim.y;\n"));
+  EXPECT_THAT(text, HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
+  EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
+  EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n", {}, 0, plane()), "");
+  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "") << "warps would be others";
+}
+
+TEST(WarpAtomics, SendOneLaneToMemory) {
+  std::string text = after("warp_atomics", "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                           "  if (i < n)\n    atomicAdd(total, x[i] * 2);\n  atomicMax(&most[blockIdx.x], i);\n}\n");
+  EXPECT_THAT(text, HasSubstr("{ float part = x[i] * 2; if (__activemask() == 0xffffffffu) { for (int hop = 16; hop > 0; hop /= 2) "
+                              "part += __shfl_xor_sync(0xffffffffu, part, hop); if ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32 == 0) "
+                              "atomicAdd(total, part); } else atomicAdd(total, part); }"));
+  EXPECT_THAT(text, HasSubstr("part = max(part, __shfl_xor_sync(0xffffffffu, part, hop))"));
+}
+
+TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
+  auto with = [](const std::string& statement) {
+    return after("warp_atomics", "__global__ void k(int *y, int n) {\n  int i = threadIdx.x, j = blockIdx.x * 2, m = 0;\n  m += n;\n  " + statement + "\n}\n");
+  };
+  EXPECT_NE(with("atomicAdd(&y[j], 1);"), "");
+  EXPECT_NE(with("atomicAdd(y + j, i);"), "");
+  EXPECT_EQ(with("atomicAdd(&y[i], 1);"), "");
+  EXPECT_EQ(with("atomicAdd(&y[y[0]], 1);"), "") << "what lies there may change";
+  EXPECT_EQ(with("atomicAdd(&y[m], 1);"), "") << "m may differ";
+  EXPECT_EQ(with("int old = atomicAdd(y, 1); y[old] = 1;"), "");
 }
 
 TEST(BlockIndex, IsKnownInItsUsualSpellings) {

@@ -1,6 +1,7 @@
 // fast_math: single-precision functions and divisions as the hardware does them, right to a few units in the last place
-// instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`. That is what nvcc's -use_fast_math does to a whole
-// file; here it is one kernel's functions, its divisions, or both, and verification says whether its results bear it.
+// instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a * rsqrtf(b)`. That is what nvcc's
+// -use_fast_math does to a whole file; here it is one kernel's functions, its divisions, or both, and verification says
+// whether its results bear it.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -17,42 +18,56 @@ constexpr Intrinsic kIntrinsics[] = {{"expf", "__expf"},   {"exp10f", "__exp10f"
 /// The overloads of <cmath> take these names for floats too.
 constexpr Intrinsic kOverloads[] = {{"exp", "__expf"}, {"log", "__logf"}, {"pow", "__powf"}, {"sin", "__sinf"}, {"cos", "__cosf"}};
 
-const char* fast_version(const KernelSource& source, const clang::CallExpr* call) {
+/// The name of a function from floats to a float; empty for any other.
+llvm::StringRef name_of_single(const KernelSource& source, const clang::CallExpr* call) {
   auto* callee = call->getDirectCallee();
-  if (!callee || !callee->getIdentifier() || call->isTypeDependent()) return nullptr;
+  if (!callee || !callee->getIdentifier() || call->isTypeDependent()) return {};
   auto single = [&](clang::QualType type) { return source.context().hasSameUnqualifiedType(type, source.context().FloatTy); };
-  if (!single(callee->getReturnType())) return nullptr;
+  if (!single(callee->getReturnType())) return {};
   for (auto* parameter : callee->parameters())
-    if (!single(parameter->getType())) return nullptr;
+    if (!single(parameter->getType())) return {};
+  return callee->getName();
+}
+
+bool is_root(llvm::StringRef name) { return name == "sqrtf" || name == "sqrt"; }
+
+const char* fast_version(llvm::StringRef name) {
   for (auto& one : kIntrinsics)
-    if (callee->getName() == one.slow) return one.fast;
+    if (name == one.slow) return one.fast;
   for (auto& one : kOverloads)
-    if (callee->getName() == one.slow) return one.fast;
+    if (name == one.slow) return one.fast;
   return nullptr;
 }
 
-void replace_functions(const KernelSource& source, const clang::Stmt* body, std::vector<TextEdit>& edits) {
+/// `call`'s name and closing parenthesis replaced.
+bool wrap(const KernelSource& source, const clang::CallExpr* call, const std::string& open, const std::string& close, std::vector<TextEdit>& edits) {
+  auto name = source.span(call->getCallee());
+  auto end = source.offset(call->getRParenLoc());
+  auto argument = call->getNumArgs() == 1 ? source.span(call->getArg(0)) : std::nullopt;
+  if (!name || !end || !argument) return false;
+  edits.push_back({name->begin, argument->begin, open});
+  edits.push_back({*end, *end + 1, close});
+  return true;
+}
+
+/// Those `taken` are part of a division that was replaced.
+void replace_functions(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::Expr*>& taken, std::vector<TextEdit>& edits) {
   walk(body, [&](const clang::Stmt* statement) {
     auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
-    if (!call) return true;
+    if (!call || taken.contains(call)) return true;
     auto name = source.span(call->getCallee());
-    auto* callee = call->getDirectCallee();
-    if (!name || !callee || !callee->getIdentifier()) return true;
-    if (const char* fast = fast_version(source, call)) {
-      edits.push_back({name->begin, name->end, fast});
-    } else if (callee->getName() == "tanhf" && call->getNumArgs() == 1) {
-      auto close = source.offset(call->getRParenLoc());
-      auto argument = source.span(call->getArg(0));
-      if (!close || !argument) return true;
-      // Exact to 2^-22 of one, not of the value: for small ones verification decides.
-      edits.push_back({name->begin, argument->begin, "(1.0f - __fdividef(2.0f, __expf(2.0f * ("});
-      edits.push_back({*close, *close + 1, ")) + 1.0f))"});
-    }
+    llvm::StringRef callee = name_of_single(source, call);
+    if (!name) return true;
+    if (const char* fast = fast_version(callee)) edits.push_back({name->begin, name->end, fast});
+    // Exact to 2^-22 of one, not of the value: for small ones verification decides.
+    else if (callee == "tanhf") wrap(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
+    // The root of zero stays zero: its reciprocal root is infinite.
+    else if (is_root(callee)) wrap(source, call, "__fdividef(1.0f, rsqrtf(", "))", edits);
     return true;
   });
 }
 
-void replace_divisions(const KernelSource& source, const clang::Stmt* body, std::vector<TextEdit>& edits) {
+void replace_divisions(const KernelSource& source, const clang::Stmt* body, std::set<const clang::Expr*>& taken, std::vector<TextEdit>& edits) {
   walk(body, [&](const clang::Stmt* statement) {
     auto* division = llvm::dyn_cast<clang::BinaryOperator>(statement);
     if (!division || division->getOpcode() != clang::BO_Div || division->getType()->isDependentType() ||
@@ -62,6 +77,14 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
     auto operation = source.offset(division->getOperatorLoc());
     // A constant's reciprocal is multiplied with already; what is above it in the tree is left for the next time.
     if (!range || !operation || (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context()))) return true;
+    auto* root = llvm::dyn_cast<clang::CallExpr>(division->getRHS()->IgnoreParenImpCasts());
+    auto name = root && is_root(name_of_single(source, root)) ? source.span(root->getCallee()) : std::nullopt;
+    if (name) {
+      edits.push_back({*operation, *operation + 1, "*"});
+      edits.push_back({name->begin, name->end, "rsqrtf"});
+      taken.insert(root);
+      return false;
+    }
     edits.push_back({range->begin, range->begin, "__fdividef("});
     edits.push_back({*operation, *operation + 1, ","});
     edits.push_back({range->end, range->end, ")"});
@@ -74,11 +97,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   Opportunity found;
   found.place = "whole text";
   // Divisions first: what is inserted where a function's name begins comes before the name.
+  std::set<const clang::Expr*> taken;
   if (pieces & 2)
-    for (auto* function : source.functions()) replace_divisions(source, function->getBody(), found.edits);
+    for (auto* function : source.functions()) replace_divisions(source, function->getBody(), taken, found.edits);
   size_t divisions = found.edits.size();
   if (pieces & 1)
-    for (auto* function : source.functions()) replace_functions(source, function->getBody(), found.edits);
+    for (auto* function : source.functions()) replace_functions(source, function->getBody(), taken, found.edits);
   if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions)) return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
   return {found};

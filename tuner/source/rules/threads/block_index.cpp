@@ -10,6 +10,8 @@
 namespace kernelift {
 namespace {
 
+constexpr const char* kBuiltins[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+
 bool says(const std::string& text, const std::string& word) { return text.find(word) != text.npos; }
 
 std::string bare(std::string text) {
@@ -73,9 +75,56 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     if (found.block_alone && word == std::string("threadIdx.")) break;  // Which thread of the block it is says nothing of the block.
     if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;
   }
-  for (auto* function : source.functions())
-    if (!function->hasAttr<clang::CUDAGlobalAttr>() && says(source.spelled(function->getBody()), "Idx.")) return std::nullopt;
+  if (place_is_asked_elsewhere(source)) return std::nullopt;
   return found;
+}
+
+bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) {
+  std::string text = squeezed(source.spelled(builtin));
+  return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](auto* name) { return text.starts_with(std::string(name) + "."); });
+}
+
+bool place_is_asked_elsewhere(const KernelSource& source) {
+  return std::any_of(source.functions().begin(), source.functions().end(), [&](auto* function) {
+    return !function->template hasAttr<clang::CUDAGlobalAttr>() && says(source.spelled(function->getBody()), "Idx.");
+  });
+}
+
+std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number) {
+  std::string block = std::string("blockIdx.") + kAxisNames[axis];
+  size_t at = index.find(block);
+  if (at == index.npos) return {};
+  return index.replace(at, block.size(), "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
+}
+
+bool may_be_repeated(const KernelSource& source, const clang::Stmt* body, size_t from) {
+  auto had_a_value = [&](const clang::VarDecl* variable) {
+    auto declared = source.offset(variable->getLocation());
+    return variable->hasLocalStorage() && (!declared || *declared < from) && (llvm::isa<clang::ParmVarDecl>(variable) || variable->hasInit());
+  };
+  for (auto* statement : body->children()) {
+    auto range = source.span(statement);
+    if (range && range->begin < from) continue;
+    auto changed = changed_within(statement);
+    if (!range || std::any_of(changed.begin(), changed.end(), had_a_value)) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from) {
+  std::vector<TextEdit> edits;
+  bool good = true;
+  walk(body, [&](const clang::Stmt* statement) {
+    auto* leave = llvm::dyn_cast<clang::ReturnStmt>(statement);
+    if (!leave) return !llvm::isa<clang::LambdaExpr>(statement);
+    auto range = source.span(leave);
+    for (auto* up = source.parent(leave); up && up != body; up = source.parent(up))
+      good &= !llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::SwitchStmt>(up);
+    if (!range || range->begin < from) good = false;
+    else edits.push_back({range->begin, range->end, "continue"});
+    return true;
+  });
+  return good ? std::optional(edits) : std::nullopt;
 }
 
 }  // namespace kernelift

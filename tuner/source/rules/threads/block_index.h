@@ -29,4 +29,21 @@ struct GlobalIndex {
 /// The kernel's only mention of its place along the axis; nullopt if anything else knows it too, or there is none.
 std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis);
 
+/// Whether `threadIdx.x` or one of its kin is spelled there in these words, not by a macro.
+bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);
+
+/// A function that the kernel may call asks for its place by itself.
+bool place_is_asked_elsewhere(const KernelSource& source);
+
+/// The spelling of an index with its block's number replaced by that of the `number`-th of `count` neighbouring blocks:
+/// "(blockIdx.x * 4 + turn)". Empty if it does not name the block.
+std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
+
+/// What is behind `from` may run once more: it changes nothing that had a value before.
+bool may_be_repeated(const KernelSource& source, const clang::Stmt* body, size_t from);
+
+/// What comes to stand in a loop of turns goes on to the next turn where it returned. nullopt if one of the returns behind
+/// `from` is in a loop of its own, or one stands in front.
+std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from);
+
 }  // namespace kernelift

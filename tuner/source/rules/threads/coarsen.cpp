@@ -17,7 +17,6 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return std::nullopt;
-  std::string block_index = std::string("blockIdx.") + kAxisNames[axis];
   auto place = global_index(source, kernel, axis);
   if (!place || place->block_alone || !place->declared) return std::nullopt;
   auto* declaration = place->statement;
@@ -25,8 +24,6 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
   auto begin = source.span(declaration), init = source.span(place->value);
 
   bool guarded = false, changes = false, after = false;
-  std::vector<TextEdit> returns;
-  bool bad_return = false;
   for (auto* statement : body->body()) {
     if (!after) {
       after = statement == declaration;
@@ -35,28 +32,20 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
     changes |= changed_within(statement).contains(index);
     walk(statement, [&](const clang::Stmt* inner) {
       if (auto* branch = llvm::dyn_cast<clang::IfStmt>(inner)) guarded |= variables_in(branch->getCond()).contains(index);
-      auto* leave = llvm::dyn_cast<clang::ReturnStmt>(inner);
-      if (!leave) return !llvm::isa<clang::LambdaExpr>(inner);
-      auto range = source.span(leave);
-      for (auto* up = source.parent(leave); up && up != body; up = source.parent(up))
-        bad_return |= llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::SwitchStmt>(up);
-      if (!range) bad_return = true;
-      else returns.push_back({range->begin, range->end, "continue"});
       return true;
     });
   }
+  auto returns = continue_instead_of_return(source, body, begin->begin);
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
-  if (changes || bad_return || !useful || !guarded) return std::nullopt;
+  if (changes || !returns || !may_be_repeated(source, body, begin->begin) || !useful || !guarded) return std::nullopt;
 
   std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];
   found.grid[axis].divide = turns;
   found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent});
-  size_t at = source.text().find(block_index, init->begin);
-  if (at == std::string::npos || at >= init->end) return std::nullopt;
-  found.edits.push_back({at, at + block_index.size(), "(" + block_index + " * " + count + " + " + turn + ")"});
-  found.edits.insert(found.edits.end(), returns.begin(), returns.end());
+  found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
+  found.edits.insert(found.edits.end(), returns->begin(), returns->end());
   bool own_line = source.first_on_line(*close);
   size_t where = own_line ? source.line_begin(*close) : *close;
   found.edits.push_back({where, where, own_line ? indent + "}\n" : "} "});

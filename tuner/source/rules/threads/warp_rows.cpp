@@ -82,11 +82,8 @@ class Sharing {
 bool Sharing::writes_memory(const clang::Stmt* statement) const {
   bool writes = false;
   walk(statement, [&](const clang::Stmt* inner) {
-    const clang::Expr* target = nullptr;
-    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner); binary && binary->isAssignmentOp()) target = binary->getLHS();
-    else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner); unary && unary->isIncrementDecrementOp()) target = unary->getSubExpr();
-    else if (auto* assigned = llvm::dyn_cast<clang::CXXOperatorCallExpr>(inner); assigned && assigned->isAssignmentOp()) target = assigned->getArg(0);
-    else if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner))
+    auto* target = assigned_by(inner);
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !target)
       for (auto* argument : call->arguments()) writes |= argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
     if (!target) return !writes;
     // An array of the thread's own is its own too.
@@ -211,9 +208,7 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !llvm::isa<clang::CXXOperatorCallExpr>(call)) good &= !writes_memory(call);
     if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(inner))
       if (auto* base = named_variable(subscript->getBase())) touched[base].insert(squeezed(source_.spelled(subscript->getIdx())));
-    const clang::Expr* set = nullptr;
-    if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(inner); binary && binary->isAssignmentOp()) set = binary->getLHS();
-    if (auto* assigned = llvm::dyn_cast<clang::CXXOperatorCallExpr>(inner); assigned && assigned->isAssignmentOp()) set = assigned->getArg(0);
+    auto* set = assigned_by(inner);
     if (!set || root_of(set)) return good;
     auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(set->IgnoreParens());
     auto* base = target ? named_variable(target->getBase()) : nullptr;
@@ -310,8 +305,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   bool columns = values.at("columns") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
   for (auto& geometry : facts.geometries) {
-    bool flat = geometry.block.x % kWarp == 0 && geometry.block.y == 1 && geometry.block.z == 1 && geometry.grid.y == 1 && geometry.grid.z == 1;
-    if (!flat || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
+    if (geometry.block.x % kWarp != 0 || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
   }
   auto index = global_index(source, kernel, 0);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
@@ -341,7 +335,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kWarpRows = {"warp_rows", "let the lanes of a warp walk along one row together instead of each along its own",
-                        "one-dimensional blocks of whole warps; loops that sum up, choose, or write an element a turn",
+                        "blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
                         {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,0 +1,216 @@
+// merge_blocks: each block does the work of K neighbouring blocks at the same time, statement by statement, in the same loops
+// and between the same barriers. What the neighbours have in common is done once: a tile of shared memory that depends on
+// blockIdx.x alone is loaded once for all of them along y, and read once into a register for K products.
+//   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();  sum += a[row * n + k] * tile[k][tx];
+// becomes, for K = 2, with block_y and block_y_1 in the place of blockIdx.y,
+//   int row = block_y * 16 + ty;  int row_1 = block_y_1 * 16 + ty;  tile[ty][tx] = …;  __syncthreads();  sum += …;  sum_1 += …;
+// Arrays of shared memory whose content differs between the neighbours are repeated as well. The grid stays as it is, to say
+// how many blocks there were: those past the last group do nothing, and a group that is not whole goes one block after the
+// other. Blocks of an ordinary launch have no order among each other, so neither has their work within one block.
+#include <clang/AST/Attr.h>
+#include <clang/AST/Expr.h>
+
+#include <algorithm>
+
+#include "tuner/source/rules/threads/block_index.h"
+#include "tuner/source/rules/threads/neighbours.h"
+#include "tuner/space/knob_text.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int64_t kMostNeighbours = 8;
+constexpr size_t kLongestBody = 8000;             ///< Characters.
+constexpr uint64_t kMostShared = 48 * 1024;       ///< Bytes of static shared memory that a block may have.
+
+const clang::VarDecl* shared_array(const clang::Stmt* statement) {
+  auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
+  auto* variable = declaration && declaration->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl()) : nullptr;
+  return variable && variable->hasAttr<clang::CUDASharedAttr>() ? variable : nullptr;
+}
+
+class Merger {
+ public:
+  Merger(const KernelSource& source, const clang::CompoundStmt* body, std::vector<std::pair<int, Neighbours::Axis>> axes)
+      : source_(source), body_(body), axes_(std::move(axes)), neighbours_(source, as_neighbours(axes_)) {}
+  std::optional<TextEdit> rewrite();
+
+ private:
+  static std::vector<Neighbours::Axis> as_neighbours(const std::vector<std::pair<int, Neighbours::Axis>>& axes) {
+    std::vector<Neighbours::Axis> all;
+    for (auto& [axis, neighbour] : axes) all.push_back(neighbour);
+    return all;
+  }
+  /// Shared memory is used element by element, so that what is written to which array can be seen; and all its copies fit.
+  bool shared_memory_is_plain() const;
+  /// Shared arrays come first, with their copies, and serve the whole groups and the others alike.
+  bool declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const;
+  bool one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
+  std::string name_of(size_t axis, const std::string& number) const;
+
+  const KernelSource& source_;
+  const clang::CompoundStmt* body_;
+  std::vector<std::pair<int, Neighbours::Axis>> axes_;
+  Neighbours neighbours_;
+  size_t begin_ = 0, end_ = 0;
+};
+
+bool Merger::shared_memory_is_plain() const {
+  bool plain = true;
+  uint64_t bytes = 0;
+  walk(body_, [&](const clang::Stmt* statement) {
+    if (auto* variable = shared_array(statement); variable && !variable->hasExternalStorage() && !variable->getType()->isDependentType()) {
+      auto dependent = neighbours_.dependents().find(variable);
+      size_t copies = dependent == neighbours_.dependents().end() ? 1 : neighbours_.choices(dependent->second).size();
+      bytes += copies * static_cast<uint64_t>(source_.context().getTypeSizeInChars(variable->getType()).getQuantity());
+    }
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    if (!variable || !variable->hasAttr<clang::CUDASharedAttr>()) return plain;
+    if (variable->hasExternalStorage()) plain &= !neighbours_.dependents().contains(variable);
+    const clang::Stmt* up = reference;
+    auto* value = llvm::cast<clang::Expr>(static_cast<const clang::Stmt*>(reference));
+    while ((up = source_.parent(up)) && llvm::isa<clang::ImplicitCastExpr, clang::ParenExpr, clang::ArraySubscriptExpr>(up))
+      if (!llvm::isa<clang::ImplicitCastExpr>(up)) value = llvm::cast<clang::Expr>(up);
+    plain &= !value->getType()->isArrayType() && !value->getType()->isPointerType();
+    // `atomicAdd(&counts[i], 1)` changes what it names; another address may lead anywhere.
+    auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(up);
+    if (address && address->getOpcode() == clang::UO_AddrOf) plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
+    return plain;
+  });
+  return plain && bytes <= kMostShared;
+}
+
+bool Merger::declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const {
+  std::vector<std::string> declared;   // Behind begin_: what comes first cannot speak of it.
+  for (auto* statement : body_->body()) {
+    auto* variable = shared_array(statement);
+    auto range = source_.span(statement);
+    auto end = range ? source_.statement_end(statement) : std::nullopt;
+    if (!end) return false;
+    bool late = range->begin >= begin_;
+    if (!variable || variable->hasExternalStorage()) {
+      if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement); declaration && late)
+        for (auto* one : declaration->decls())
+          if (auto* named = llvm::dyn_cast<clang::NamedDecl>(one)) declared.push_back(named->getNameAsString());
+      continue;
+    }
+    std::string text = source_.text().substr(range->begin, *end - range->begin);
+    if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions(text, name); })) return false;
+    if (late) moved.push_back({range->begin - begin_, *end - begin_, ""});
+    auto dependent = neighbours_.dependents().find(variable);
+    bool first = true;
+    for (auto& choice : neighbours_.choices(dependent == neighbours_.dependents().end() ? 0 : dependent->second)) {
+      if (!first || late) out += neighbours_.renamed(text, choice) + "\n" + indent;
+      first = false;
+    }
+  }
+  return true;
+}
+
+std::string Merger::name_of(size_t axis, const std::string& number) const {
+  return axes_[axis].second.block + " * " + std::to_string(axes_[axis].second.count) + (number == "0" ? "" : " + " + number);
+}
+
+/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory.
+bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
+  std::string turn = source_.fresh_name("turn"), blocks;
+  int64_t count = 1;
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    auto& [number, neighbour] = axes_[axis];
+    std::string mine = count > 1 ? "(" + turn + " / " + std::to_string(count) + ")" : turn;
+    if (axis + 1 < axes_.size()) mine = "(" + mine + " % " + std::to_string(neighbour.count) + ")";
+    blocks += indent + "  const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + indent + "  if (" + neighbour.name + " >= gridDim." +
+              kAxisNames[number] + ") continue;\n";
+    count *= neighbour.count;
+  }
+  auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), moved);
+  if (!text) return false;
+  *text = neighbours_.renamed(*text, neighbours_.choices(0).front());
+  while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
+  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + indent + "  __syncthreads();\n" +
+         indent + "  " + *text + "\n" + indent + "}\n";
+  return true;
+}
+
+std::optional<TextEdit> Merger::rewrite() {
+  auto close = source_.offset(body_->getRBracLoc());
+  std::vector<const clang::Stmt*> all(body_->body_begin(), body_->body_end());
+  neighbours_.spread(all, {});
+  // The first statement that speaks of the block, or declares what will depend on it; shared arrays may stand in front.
+  auto first = std::find_if(all.begin(), all.end(), [&](auto* statement) { return neighbours_.axes_of(statement) != 0 && !shared_array(statement); });
+  auto start = first == all.end() ? std::nullopt : source_.span(*first);
+  if (!close || !start || *close - start->begin > kLongestBody) return std::nullopt;
+  begin_ = start->begin, end_ = *close;
+  for (auto& [variable, axes] : neighbours_.dependents())
+    if (llvm::isa<clang::ParmVarDecl>(variable) || !(variable->hasLocalStorage() || variable->hasAttr<clang::CUDASharedAttr>())) return std::nullopt;
+  if (!shared_memory_is_plain() || !neighbours_.names_can_be_copied(body_, {begin_, end_}) || !may_be_repeated(source_, body_, begin_)) return std::nullopt;
+  std::vector<const clang::Stmt*> statements(first, all.end());
+  std::erase_if(statements, [](auto* statement) { return shared_array(statement) && !shared_array(statement)->hasExternalStorage(); });
+
+  std::string indent = source_.indentation(begin_), out, whole;
+  std::vector<TextEdit> moved;
+  if (!declare_shared(indent, out, moved)) return std::nullopt;
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    auto& [number, neighbour] = axes_[axis];
+    for (auto& choice : neighbours_.choices(1U << axis))
+      out += "const unsigned " + neighbours_.renamed(neighbour.block, choice) + " = " + name_of(axis, std::to_string(choice[axis])) + ";\n" + indent;
+    whole += (whole.empty() ? "" : " && ") + name_of(axis, std::to_string(neighbour.count - 1)) + " < gridDim." + kAxisNames[number];
+  }
+  out += "if (" + whole + ") {\n";
+  if (!neighbours_.jam(statements, indent + "  ", out)) return std::nullopt;
+  out += indent + "} else {\n";
+  if (!one_after_the_other(moved, indent + "  ", out)) return std::nullopt;
+  std::string closing = source_.first_on_line(end_) ? source_.indentation(end_) : "";
+  return TextEdit{begin_, end_, out + indent + "}\n" + closing};
+}
+
+/// The block's place is spelled member by member, where rules can see it, and nothing waits for other blocks.
+bool is_plain(const KernelSource& source, const clang::Stmt* body) {
+  for (auto* word : {"volatile", "__threadfence", "cooperative_groups", "asm"})
+    if (source.text().find(word) != std::string::npos) return false;
+  bool plain = true;
+  walk(body, [&](const clang::Stmt* statement) {
+    if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) plain &= reference->getDecl()->getNameAsString() != "blockIdx";
+    plain &= !llvm::isa<clang::ReturnStmt, clang::LambdaExpr>(statement);
+    return plain;
+  });
+  return plain;
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+  auto* kernel = source.kernel(facts.kernel);
+  auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
+  // Without barriers and shared memory jam does it, thread by thread.
+  bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
+  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || place_is_asked_elsewhere(source) || !is_plain(source, body)) return {};
+  const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
+  std::vector<std::pair<int, Neighbours::Axis>> axes;
+  Opportunity found;
+  int64_t neighbours = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (wanted[axis] <= 1) continue;
+    bool enough = std::any_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) {
+      return along(geometry.grid, axis) >= wanted[axis] && !geometry.cooperative;
+    });
+    std::string name = kAxisNames[axis], block = "blockIdx." + name;
+    if (!enough || source.spelled(body).find(block) == std::string::npos) return {};
+    axes.push_back({axis, {wanted[axis], nullptr, block, source.fresh_name("block_" + name)}});
+    neighbours *= wanted[axis];
+    found.place += (found.place.empty() ? "along " : ", ") + name;
+  }
+  if (axes.empty() || neighbours > kMostNeighbours) return {};
+  auto edit = Merger(source, body, axes).rewrite();
+  if (!edit) return {};
+  found.edits.push_back(std::move(*edit));
+  return {found};
+}
+
+}  // namespace
+
+const Rule kMergeBlocks = {"merge_blocks", "let each block do the work of several neighbours, between the same barriers",
+                           "barriers or shared memory; no return; the block's number is spelled in the kernel itself",
+                           {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}}, find, {Bound::Compute, Bound::Latency}};
+
+}  // namespace kernelift

@@ -1,0 +1,52 @@
+// turn_block: threads with neighbouring threadIdx.x go to memory together, so they should meet neighbouring elements. Where
+// a kernel walks along its rows with threadIdx.y instead,
+//   int row = blockIdx.x * blockDim.x + threadIdx.x, column = blockIdx.y * blockDim.y + threadIdx.y;  … a[row * n + column] …
+// the threads of a block change places: they are numbered as before, and y counts faster than x. Each does what another
+// did, so nothing but the order changes, and the launch stays as it is.
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/threads/block_index.h"
+
+namespace kernelift {
+namespace {
+
+/// What warps do together depends on who is in them.
+bool speaks_of_warps(const std::string& text) {
+  for (auto* word : {"__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "__syncwarp", "warp", "cooperative_groups", "asm"})
+    if (text.find(word) != text.npos) return true;
+  return false;
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+  auto* kernel = source.kernel(facts.kernel);
+  auto open = kernel ? source.offset(kernel->getBody()->getBeginLoc()) : std::nullopt;
+  if (!open || facts.geometries.empty() || speaks_of_warps(source.text()) || place_is_asked_elsewhere(source)) return {};
+  for (auto& geometry : facts.geometries)
+    if (geometry.block.x < 2 || geometry.block.y < 2) return {};
+  std::string turned = source.fresh_name("turned"), names[2] = {source.fresh_name(turned + "_x"), source.fresh_name(turned + "_y")};
+  Opportunity found;
+  size_t along[2] = {}, whole = 0;
+  walk(kernel->getBody(), [&](const clang::Stmt* statement) {
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) whole += reference->getDecl()->getNameAsString() == "threadIdx";
+    auto range = llvm::isa<clang::PseudoObjectExpr>(statement) ? source.span(statement) : std::nullopt;
+    std::string text = range ? source.spelled(statement) : "";
+    whole += llvm::isa<clang::PseudoObjectExpr>(statement) && !is_spelled_builtin(source, statement);
+    for (int axis = 0; axis < 2; ++axis)
+      if (text == std::string("threadIdx.") + kAxisNames[axis]) ++along[axis], found.edits.push_back({range->begin, range->end, names[axis]});
+    return true;
+  });
+  if (whole || !along[0] || !along[1]) return {};
+  std::string indent = source.indentation(*open) + "  ";
+  found.edits.push_back({*open + 1, *open + 1,
+                         "\n" + indent + "const unsigned " + turned + " = threadIdx.y * blockDim.x + threadIdx.x, " + names[0] + " = " + turned +
+                             " / blockDim.y, " + names[1] + " = " + turned + " % blockDim.y;"});
+  found.place = "threads of the block";
+  return {found};
+}
+
+}  // namespace
+
+const Rule kTurnBlock = {"turn_block", "let neighbouring threads differ in threadIdx.y, so that they meet neighbours in memory",
+                         "blocks of two dimensions; no use of which threads form a warp", {}, find, {Bound::Memory, Bound::Latency}};
+
+}  // namespace kernelift
