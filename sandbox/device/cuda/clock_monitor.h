@@ -1,25 +1,23 @@
-// The GPU's clock and whether something holds it down, by NVML, opened at run time. Reads only. Without NVML every answer
-// is "unknown", and timings go on without being discarded.
+// The GPU's clock and whether something holds it down, by NVML. Reads only. Without NVML every answer is "unknown", and
+// timings go on without being discarded.
 #pragma once
 #include <string>
 
+#include "sandbox/device/cuda/nvml.h"
 #include "sandbox/device/device.h"
 
 namespace kernelift {
 
 class ClockMonitor {
  public:
-  /// `uuid` as the driver gives it, 16 bytes: ordinals of NVML and CUDA differ.
-  explicit ClockMonitor(const unsigned char (&uuid)[16]);
-  ~ClockMonitor();
-  ClockMonitor(const ClockMonitor&) = delete;
+  /// `uuid` as the driver gives it.
+  explicit ClockMonitor(const unsigned char (&uuid)[16]) : device_(nvml_.device(uuid)) {}
   DeviceClocks sample() const;
-  std::string driver_version() const { return driver_version_; }
+  std::string driver_version() const;
 
  private:
-  void* library_ = nullptr;
+  Nvml nvml_;
   void* device_ = nullptr;
-  std::string driver_version_;
 };
 
 }  // namespace kernelift
