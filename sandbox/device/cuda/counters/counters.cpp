@@ -7,17 +7,16 @@
 #include <cupti_range_profiler.h>
 #include <cupti_result.h>
 #include <cupti_target.h>
-#include <dlfcn.h>
 
 #include <cmath>
 
-#include "core/toolchain/cuda_libraries.h"
+#include "sandbox/device/cuda/counters/cupti_library.h"
 
 namespace kernelift {
 namespace {
 
 #define KL_CUPTI_FUNCTIONS(X)                                                                                        \
-  X(cuptiGetResultString) X(cuptiProfilerInitialize) X(cuptiProfilerDeInitialize) X(cuptiDeviceGetChipName)          \
+  X(cuptiProfilerInitialize) X(cuptiProfilerDeInitialize) X(cuptiDeviceGetChipName)                                  \
   X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize)             \
   X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage)     \
   X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable)             \
@@ -42,24 +41,19 @@ struct Cupti {
       return environment_error(
           "the driver permits hardware counters to root only; as root: echo 'options nvidia "
           "NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf, then reload the driver");
-    const char* text = nullptr;
-    cuptiGetResultString(result, &text);
-    return environment_error(std::string("CUPTI cannot ") + what + ": " + (text ? text : std::to_string(result)));
+    return library_->check(result, what);
   }
 
  private:
   static Result<Cupti> load() {
-    KERNELIFT_ASSIGN(auto path, find_cuda_library("libcupti.so", CUDA_VERSION / 1000));
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return environment_error("cannot open " + path.string() + ": " + dlerror());
     Cupti cupti;
-#define KL_CUPTI_LOOK_UP(name)                                               \
-  cupti.name = reinterpret_cast<decltype(cupti.name)>(dlsym(library, #name)); \
-  if (!cupti.name) return environment_error(path.string() + " is too old: it has no " #name "; CUDA 12.6 or newer has it");
+    KERNELIFT_ASSIGN(cupti.library_, CuptiLibrary::open());
+#define KL_CUPTI_LOOK_UP(name) KERNELIFT_TRY(cupti.library_->look_up(#name, cupti.name));
     KL_CUPTI_FUNCTIONS(KL_CUPTI_LOOK_UP)
 #undef KL_CUPTI_LOOK_UP
     return cupti;
   }
+  const CuptiLibrary* library_ = nullptr;
 };
 
 /// A parameter block of CUPTI's, sized and zeroed as it wants them.

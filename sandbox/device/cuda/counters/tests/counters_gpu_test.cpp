@@ -1,9 +1,12 @@
 // Counters and ceilings on a real GPU, against kernels whose traffic and arithmetic are known by construction.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "sandbox/device/cuda/counters/counters.h"
+#include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/roofline.h"
 #include "sandbox/judge/diagnosis.h"
 
@@ -115,6 +118,64 @@ TEST_F(CountersOnGpu, SeeScatteredLoads) {
   ASSERT_TRUE(seen.ok()) << seen.error().message;
   ASSERT_TRUE(seen->sectors_per_load);
   EXPECT_GT(*seen->sectors_per_load, 16) << "half of the loads touch 32 sectors, half 4";
+}
+
+/// Medians, in microseconds, of so many launches of saxpy between two events each.
+struct Timed {
+  explicit Timed(const CudaDriver& driver) : driver(driver) {
+    EXPECT_EQ(driver.cuModuleLoadDataEx(&module, kSaxpy, 0, nullptr, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "saxpy"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, kBytes), CUDA_SUCCESS);
+    for (auto& event : events) driver.cuEventCreate(&event, CU_EVENT_DEFAULT);
+  }
+  ~Timed() { driver.cuMemFree(memory), driver.cuModuleUnload(module); }
+  double run(unsigned threads) {
+    unsigned stride = 1;
+    void* arguments[] = {&memory, &memory, &stride};
+    std::vector<float> us;
+    for (int i = 0; i < kLaunches; ++i) {
+      driver.cuMemsetD8Async(memory, 0, kBytes, nullptr);  // Keeps the GPU busy while the rest is queued.
+      driver.cuEventRecord(events[0], nullptr);
+      driver.cuLaunchKernel(kernel, threads / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr);
+      driver.cuEventRecord(events[1], nullptr);
+      EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+      float milliseconds = 0;
+      driver.cuEventElapsedTime(&milliseconds, events[0], events[1]);
+      us.push_back(milliseconds * 1e3f);
+    }
+    std::sort(us.begin(), us.end());
+    return us[us.size() / 2];
+  }
+  static constexpr size_t kBytes = 256 << 20;
+  static constexpr int kLaunches = 20;
+  const CudaDriver& driver;
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  CUdeviceptr memory = 0;
+  CUevent events[2] = {};
+};
+
+TEST_F(CountersOnGpu, RecordsOfLaunchesAgreeWithEventsAndLeaveNothingBehind) {
+  Timed saxpy(*driver_);
+  for (unsigned threads : {1u << 10, 1u << 20, 1u << 24}) {
+    double before = saxpy.run(threads), during = 0;
+    auto begin = std::chrono::steady_clock::now();
+    auto records = trace_kernel("saxpy", [&]() -> Status { return during = saxpy.run(threads), done(); });
+    double cost = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    ASSERT_TRUE(records.ok()) << records.error().message;
+    ASSERT_EQ(records->size(), size_t(Timed::kLaunches));
+    std::sort(records->begin(), records->end());
+    double recorded = (*records)[records->size() / 2] * 1e6, after = saxpy.run(threads);
+    std::printf("%u threads: events %.2f us before, %.2f traced, %.2f after; records %.2f us; tracing took %.3f s\n", threads, before, during,
+                after, recorded, cost);
+    EXPECT_NEAR(before, recorded, std::max(0.1 * recorded, 4.0)) << "two events alone measure some microseconds";
+    EXPECT_NEAR(before, after, std::max(0.03 * before, 0.7));
+  }
+  EXPECT_TRUE(trace_kernel("no such", [&]() -> Status { return saxpy.run(256), done(); })->empty());
+  EXPECT_EQ(trace_kernel("saxpy", []() -> Status { return environment_error("its own failure"); }).error().message, "its own failure");
+  auto seen = facts(1);
+  if (!seen.ok() && seen.error().message.find("permits") != std::string::npos) GTEST_SKIP() << seen.error().message;
+  EXPECT_TRUE(seen.ok()) << "counters in the same process: " << seen.error().message;
 }
 
 TEST_F(CountersOnGpu, CeilingsAreThoseOfAGpu) {
