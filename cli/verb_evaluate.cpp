@@ -109,6 +109,6 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kEvaluate = {"evaluate", "verdicts on candidates from a file", "kernelift evaluate meps/gemm candidates.jsonl --device cuda", setup};
+extern const Verb kEvaluate = {"evaluate", "Verdicts on candidates from a file", "kernelift evaluate meps/gemm candidates.jsonl --device cuda", setup};
 
 }  // namespace kernelift::cli

@@ -35,7 +35,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kExport = {"export", "a run as Kernel Tuner T4 results, cachefile, or JSON",
+extern const Verb kExport = {"export", "Write a run as Kernel Tuner results, as its cache file, or as JSON",
                              "kernelift export .kernelift/runs/bilateral-1.klrun --to t4 -o bilateral_T4.json", setup};
 
 }  // namespace kernelift::cli

@@ -71,7 +71,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kSimulate = {"simulate", "run a search strategy on recorded trials, no GPU",
+extern const Verb kSimulate = {"simulate", "Run a search strategy on recorded trials, without a GPU",
                                "kernelift simulate --trials trials.json.gz --strategy bayesian,random --evals 100 --seeds 10", setup};
 
 }  // namespace kernelift::cli

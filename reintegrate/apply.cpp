@@ -268,7 +268,7 @@ class Apply {
 
   Status commit() {
     report_.previous = git_.head();
-    std::string message = "Tune " + base_name(r_.mep.kernel_key) + "\n\n";
+    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     char figures[200];

@@ -66,11 +66,16 @@ std::string ApplyReport::text() const {
     text += format("measured   %.3fx [%.3f, %.3f], %.3f s -> %.3f s, medians of %zu pairs of runs\n", measured->speedup, measured->low,
                    measured->high, measured->before_median, measured->after_median, measured->after.size());
   text += std::string(kept() ? "kept: " : "rolled back: ") + why + "\n";
-  if (kept() && !branch.empty())
-    text += "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out; back with: git switch " +
-            (previous.find('/') == previous.npos && previous.size() == 40 ? "--detach " : "") + previous + "\n";
-  if (kept() && branch.empty()) text += "The originals are in " + originals + "; put them back with: kernelift apply --undo\n";
-  return text;
+  if (!kept()) return text;
+  text += branch.empty() ? "The originals are in " + originals : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
+  return text + "; back with: " + way_back() + "\n";
+}
+
+std::string ApplyReport::way_back() const {
+  if (!kept()) return {};
+  if (branch.empty()) return "kernelift apply --undo";
+  bool is_commit = previous.size() == 40 && previous.find_first_not_of("0123456789abcdef") == previous.npos;
+  return std::string("git switch ") + (is_commit ? "--detach " : "") + previous;
 }
 
 Json to_json(const ApplyReport& report) {
@@ -93,6 +98,7 @@ Json to_json(const ApplyReport& report) {
           {"branch", report.branch},
           {"commit", report.commit},
           {"previous", report.previous},
+          {"way_back", report.way_back()},
           {"originals", report.originals}};
 }
 

@@ -44,6 +44,8 @@ struct ApplyReport {
 
   bool kept() const { return outcome == ApplyOutcome::Kept; }
   std::string text() const;
+  /// The command that has the application as it was before; empty if nothing was kept.
+  std::string way_back() const;
 };
 
 Json to_json(const ApplyReport&);

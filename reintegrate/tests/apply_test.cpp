@@ -58,11 +58,18 @@ TEST_F(ApplyTest, WritesItsReportBesideTheOriginals) {
 TEST_F(ApplyTest, CommitsOnABranchOfItsOwn) {
   make_git();
   faster();
+  request.trial.smallest_gain = 0.01;
   ApplyReport report = must_apply();
   EXPECT_EQ(report.branch, "kernelift/sleepy-1");
   EXPECT_EQ(shell("git branch --show-current"), "kernelift/sleepy-1\n");
   EXPECT_EQ(shell("git status --porcelain"), "");
-  EXPECT_EQ(shell("git log --oneline main.. | wc -l"), "1\n");
+  EXPECT_EQ(shell("git log --format=%s main.."), "Tune sleepy\n");
+  EXPECT_EQ(shell(report.way_back() + " -q && cat src/k.cu"), kKernelText);
+  // From a commit without a branch it leads back there.
+  shell("git switch -q --detach main");
+  request.branch = "another";
+  ApplyReport detached = must_apply();
+  EXPECT_EQ(shell(detached.way_back() + " -q && git rev-parse HEAD main | uniq | wc -l"), "1\n");
 }
 
 TEST_F(ApplyTest, LeavesOtherDirtyFilesAsTheyAre) {
@@ -226,7 +233,10 @@ TEST_F(ApplyTest, PutsEverythingBackOnCtrlC) {
 
 TEST_F(ApplyTest, UndoesAKeptPatchWithoutGit) {
   faster();
-  ASSERT_TRUE(must_apply().kept());
+  request.trial.smallest_gain = 0.01;  // What is faster is not the question here.
+  ApplyReport kept = must_apply();
+  ASSERT_TRUE(kept.kept());
+  EXPECT_EQ(kept.way_back(), "kernelift apply --undo");
   auto undone = undo_last(request.state);
   ASSERT_TRUE(undone.ok()) << undone.error().message;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
