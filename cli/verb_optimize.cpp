@@ -13,6 +13,7 @@
 #include "core/model/verdict.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
+#include "sandbox/device/cuda/clock_lock.h"
 
 namespace fs = std::filesystem;
 
@@ -29,6 +30,7 @@ constexpr double kShortestProof = 20, kLongestProof = 120;
 struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
+  bool lock_clocks = false;
 };
 
 /// What became of one kernel: a row of the final table.
@@ -285,6 +287,8 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  // For all steps: the application is timed before and after a patch too.
+  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
   // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
   std::signal(SIGINT, [](int) {});
   return Loop(on_device, options, seconds).run();
@@ -298,6 +302,7 @@ Action setup(CLI::App& app) {
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
   app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
   app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
+  app.add_flag("--lock-clocks", options->lock_clocks, "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
   app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
   return [options](const Context& context) { return optimize(context, *options); };
 }

@@ -1,6 +1,7 @@
 // kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per
 // buffer, then durations with cold and warm caches beside the recorded one.
 #include "cli/verbs.h"
+#include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -10,7 +11,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string folder;
-  bool cold = false, warm = false, counters = false;
+  bool cold = false, warm = false, counters = false, lock_clocks = false;
   double tolerance = 0;
   unsigned threads = 0;
 };
@@ -26,6 +27,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   how.threads = options.threads;
   how.counters = options.counters;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
+  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));
   if (context.json) context.emit(report.json());
   else context.say(report.text());
@@ -42,6 +44,8 @@ const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it"
                         app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
                         app.add_flag("--counters", options->counters,
                                      "Say what its time goes into, by hardware counters and this GPU's own ceilings");
+                        app.add_flag("--lock-clocks", options->lock_clocks,
+                                     "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
                         app.add_option("--tolerance", options->tolerance,
                                        "Relative error that floating-point buffers may have (default: derived)")
                             ->check(CLI::PositiveNumber);

@@ -9,6 +9,7 @@
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
+#include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
 #include "tuner/tiers.h"
@@ -27,7 +28,7 @@ struct Options {
   std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
   int64_t evaluations = 0, llm_calls = 40, llm_tokens = 2'000'000;
   uint64_t seed = 1;
-  bool resume = false;
+  bool resume = false, lock_clocks = false;
   double tolerance = 0;
 };
 
@@ -190,6 +191,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
   }
   if (tuning.seconds > 0) limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
+  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   // Before there are workers and their threads: it forks runners of its own.
   tier.facts = profile_original(folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
@@ -245,6 +247,7 @@ Action setup(CLI::App& app) {
   app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio");
   app.add_option("--seed", options->seed, "Seed of all random choices");
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
+  app.add_flag("--lock-clocks", options->lock_clocks, "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };
 }

@@ -1,5 +1,6 @@
 // What the search climbs on where the application's compiler is nvcc: real compilers, a fake GPU. How long an image takes
-// there is written in it, as the name of a variable: by clang so many microseconds, by nvcc so many.
+// there is written in it, as the name of a variable: by clang so many microseconds, by nvcc so many. Sources that differ in
+// that name alone cost nvcc one call: see LikeNvcc.
 #include "sandbox/evaluate/cuda/as_built.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,8 @@ std::filesystem::path once() {
 /// `manners`: "dies_once_", "dies_once_by_nvcc_", "dies_later_by_nvcc_" (after one that died once), "picky_" (survives nothing but
 /// the recorded inputs); words of the same name.
 std::string source(int clang_us, int nvcc_us, const std::string& index = "i", const std::string& manners = "") {
-  std::string mark = manners + "takes_" + std::to_string(clang_us) + "_or_" + std::to_string(nvcc_us);
+  // All of one length, for LikeNvcc.
+  std::string mark = "mark" + std::string(24 - manners.size(), '_') + manners + "takes_" + std::to_string(10000 + clang_us) + "_or_" + std::to_string(10000 + nvcc_us);
   return "__constant__ float bias;\n__device__ int " + mark + ";\n" +
          "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -63,7 +65,7 @@ std::optional<FakeImage> compiled(std::string_view image) {
   if (at == image.npos || std::sscanf(std::string(image.substr(at, 40)).c_str(), "takes_%d_or_%d", &clang_us, &nvcc_us) != 2) return std::nullopt;
   // Line tables name clang's own header.
   bool by_clang = image.find("__clang_cuda") != image.npos;
-  double seconds = std::max((by_clang ? clang_us : nvcc_us) * 1e-6, 1e-9);
+  double seconds = std::max(((by_clang ? clang_us : nvcc_us) - 10000) * 1e-6, 1e-9);
   auto has = [&](const char* manner) { return image.find(manner) != image.npos; };
   bool dies_once = has("dies_once_takes") || (!by_clang && has("dies_once_by_nvcc_")), dies_later = !by_clang && has("dies_later_by_nvcc_");
   bool picky = has("picky_");
@@ -89,11 +91,43 @@ Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesys
   return GpuProcess::nursery(mep, folder, settings, {open});
 }
 
+/// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc itself.
+class LikeNvcc {
+ public:
+  /// Empty where there is no nvcc.
+  static std::filesystem::path program() {
+    static const LikeNvcc one;
+    return one.program_;
+  }
+
+ private:
+  LikeNvcc() {
+    auto nvcc = NvccCompiler::find({});
+    if (!nvcc.ok()) return;
+    CompileReply image = nvcc->compile(source(0, 0), {"scale"});
+    EXPECT_TRUE(image.ok()) << image.detail;
+    std::string text = "#!/bin/sh\nexport LC_ALL=C\nfor file; do :; done\nmark=$(sed -n 's/^__device__ int \\(.*\\);/\\1/p' \"$file\")\n"
+                       "sed \"s/$mark/MARK/g\" \"$file\" | cmp -s - ROOT/source || exec NVCC \"$@\"\n"
+                       "while [ \"$1\" != -o ]; do shift; done\nsed \"s/MARK/$mark/g\" ROOT/image > \"$2\"\n";
+    std::string blank = source(0, 0), root = folder_.path();
+    size_t at = blank.find("mark_");
+    std::string mark = blank.substr(at, blank.find(';', at) - at);
+    for (auto [word, value] : {std::pair{"MARK", mark}, {"ROOT", root}, {"NVCC", nvcc->program().string()}})
+      for (size_t found = text.find(word); found != text.npos; found = text.find(word, found + value.size())) text.replace(found, 4, value);
+    program_ = folder_.path() / "bin" / "nvcc";
+    EXPECT_TRUE(write_atomically(folder_.path() / "source", blank).ok() && write_atomically(folder_.path() / "image", image.image).ok());
+    EXPECT_TRUE(write_atomically(program_, text).ok());
+    std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
+  }
+  TemporaryFolder folder_ = std::move(*TemporaryFolder::create("kernelift-like-nvcc"));
+  std::filesystem::path program_;
+};
+
 class AsBuiltTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    NvccOptions options;
-    if (auto nvcc = NvccCompiler::find(options); !nvcc.ok()) GTEST_SKIP() << nvcc.error().message;
+    if (LikeNvcc::program().empty()) GTEST_SKIP() << "no nvcc";
+    fixture_.mep.compile_command = {LikeNvcc::program().string(), "-O3", "-c", "scale.cu"};
     std::filesystem::remove(once());
     fixture_.set_source(source(200, 100));
     start();
