@@ -37,16 +37,12 @@ Content content_of(const fs::path& path) {
   return std::memcmp(head, "!<arch>\n", 8) == 0 ? Content::LinkInput : Content::Other;
 }
 
-Error cannot(const char* what, const fs::path& path, const std::string& why) {
-  return environment_error(std::string("cannot ") + what + " " + path.string() + ": " + why);
-}
-
 Status copy_with_stamp(const fs::path& from, const fs::path& to) {
   std::error_code code;
   struct stat info {};
-  if (stat(from.c_str(), &info) != 0) return cannot("read", from, std::strerror(errno));
+  if (stat(from.c_str(), &info) != 0) return file_error("read", from);
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
-  if (code) return cannot("copy a build product to", to, code.message() + "; free some space");
+  if (code) return errno = code.value(), file_error("copy a build product to", to);
   chmod(to.c_str(), info.st_mode & 07777);
   timespec times[2] = {{0, UTIME_OMIT}, info.st_mtim};
   utimensat(AT_FDCWD, to.c_str(), times, 0);
@@ -94,7 +90,7 @@ Status BuildProducts::save(Version version, const std::vector<fs::path>& files) 
   std::error_code code;
   fs::path folder = vault_ / (version == Before ? "before" : "after");
   fs::create_directories(folder, code);
-  if (code) return cannot("create", folder, code.message());
+  if (code) return errno = code.value(), file_error("create", folder);
   for (auto& file : files) {
     if (content_of(file) == Content::LinkInput) continue;
     Saved saved{folder / std::to_string(files_[version].size()), {}};
@@ -127,7 +123,7 @@ Status BuildProducts::place(Version version) {
   for (auto& [path, saved] : files_[version]) {
     fs::path temporary = path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");
     KERNELIFT_TRY(copy_with_stamp(saved.copy, temporary));
-    if (rename(temporary.c_str(), path.c_str()) != 0) return cannot("write", path, std::strerror(errno));
+    if (rename(temporary.c_str(), path.c_str()) != 0) return file_error("write", path);
     stamp_of(path, placed_[path]);
   }
   return done();

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -24,10 +23,6 @@ namespace {
 
 constexpr const char* kFormat = "kernelift-apply-journal";
 constexpr int kVersion = 1;
-
-Error cannot(const std::string& what, const fs::path& path) {
-  return environment_error("cannot " + what + " " + path.string() + ": " + std::strerror(errno));
-}
 
 void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
   timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), static_cast<long>(nanoseconds)}};
@@ -59,7 +54,7 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   fs::create_directories(journal.state_, code);
   fs::path lock = journal.state_ / "lock";
   journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (journal.lock_ < 0) return cannot("write", lock);
+  if (journal.lock_ < 0) return file_error("write", lock);
   if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0)
     return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
   KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
@@ -67,7 +62,7 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
     journal.folder_ = journal.state_ / std::to_string(n);
     journal.number_ = n;
     if (mkdir(journal.folder_.c_str(), 0755) == 0) break;
-    if (errno != EEXIST) return cannot("create", journal.folder_);
+    if (errno != EEXIST) return file_error("create", journal.folder_);
   }
   return journal;
 }
@@ -79,12 +74,12 @@ Status PatchJournal::check_writable(const SourcePatch& patch) {
       if (lstat(change.path.c_str(), &info) == 0) return refused(change.path.string() + " is there already: the patch would bring a file of that name");
       info.st_mode = 0222;
     } else if (stat(change.path.c_str(), &info) != 0) {
-      return cannot("read", change.path);
+      return file_error("read", change.path);
     }
     bool read_only = !change.created && ((info.st_mode & 0222) == 0 || access(change.path.c_str(), W_OK) != 0);
     if (read_only) return refused(change.path.string() + " is read-only: make it writable (chmod u+w) to have it patched");
     fs::path folder = change.path.parent_path();
-    if (stat(folder.c_str(), &info) != 0) return cannot("read", folder);
+    if (stat(folder.c_str(), &info) != 0) return file_error("read", folder);
     if ((info.st_mode & 0222) == 0 || access(folder.c_str(), W_OK) != 0)
       return refused(folder.string() + " is read-only: " + change.name + " cannot be patched in it");
   }
@@ -98,7 +93,7 @@ Status PatchJournal::begin(const SourcePatch& patch) {
     Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(), hash_text(change.after).hex()};
     struct stat info {};
     entry.created = change.created;
-    if (!entry.created && stat(change.path.c_str(), &info) != 0) return cannot("read", change.path);
+    if (!entry.created && stat(change.path.c_str(), &info) != 0) return file_error("read", change.path);
     entry.seconds = info.st_mtim.tv_sec, entry.nanoseconds = info.st_mtim.tv_nsec;
     KERNELIFT_TRY(write_atomically(entry.original, change.before));
     KERNELIFT_TRY(write_atomically(entry.patched, change.after));
@@ -181,7 +176,7 @@ Status PatchJournal::finish(bool kept) {
   fs::path journal = state_ / "journal.json", filed = folder_ / "journal.json";
   if (open_ && !kept) remove_created();
   if (open_ && (kept ? rename(journal.c_str(), filed.c_str()) : unlink(journal.c_str())) != 0 && errno != ENOENT)
-    return cannot("remove", journal);
+    return file_error("remove", journal);
   open_ = false;
   return done();
 }
@@ -233,7 +228,7 @@ Result<Restoration> PatchJournal::undo_last() {
     PatchJournal past;
     KERNELIFT_TRY(past.load(filed));
     if (!past.commit_.empty())
-      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": undo it with git");
+      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": take it back with git (git revert " + past.commit_.substr(0, 10) + ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     if (result.left.empty()) past.remove_created();
     if (result.left.empty()) fs::rename(filed, state_ / std::to_string(n) / "undone.json", code);
