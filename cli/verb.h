@@ -30,6 +30,9 @@ struct Context {
   bool terminal() const;             ///< stderr is a terminal: live progress is welcome.
 };
 
+/// "1 knob", "3 knobs".
+inline std::string counted(size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+
 /// What a verb does once its options are parsed: an exit code, or an Error that main prints once.
 using Action = std::function<Result<Exit>(const Context&)>;
 

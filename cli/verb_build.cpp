@@ -76,7 +76,7 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   if (!logged)
     context.note("no compile command was seen: everything was up to date, or the build was set up with another compiler's full path; "
                  "clean or remove its build folder and run kernelift build again, from the configure step on");
-  context.say("build finished; " + std::to_string(after.commands) + (after.commands == 1 ? " compile command in " : " compile commands in ") + log.string());
+  context.say("build finished; " + counted(after.commands, "compile command") + " in " + log.string());
   return Exit::Done;
 }
 

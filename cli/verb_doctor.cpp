@@ -31,9 +31,9 @@ Result<Exit> doctor(const Context& context) {
                     {"detail", finding.detail}, {"fix", finding.fix}, {"required", finding.required}});
     if (finding.area != area) text += (area.empty() ? "" : "\n") + finding.area + "\n", area = finding.area;
     char head[64];
-    std::snprintf(head, sizeof head, "  %s  %-18s", mark(finding), finding.name.c_str());
+    std::snprintf(head, sizeof head, "  %s  %-20s", mark(finding), finding.name.c_str());
     text += head + finding.detail + "\n";
-    if (!finding.fix.empty()) text += "             " + std::string(18, ' ') + "fix: " + finding.fix + "\n";
+    if (!finding.fix.empty()) text += "             " + std::string(20, ' ') + "fix: " + finding.fix + "\n";
   }
   text += !usable ? "\nFix what is MISSING first."
           : gpus(findings) ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."

@@ -107,9 +107,8 @@ Result<Exit> scan(const Options& options, const Context& context) {
     return exit;
   }
   context.say(table(index));
-  context.say(std::to_string(index.kernels.size()) + " kernels, " + std::to_string(index.launches.size()) +
-              " launch sites, " + std::to_string(index.knobs.size()) + " knobs in " +
-              std::to_string(index.units.size()) + " units" +
+  context.say(counted(index.kernels.size(), "kernel") + ", " + counted(index.launches.size(), "launch site") + ", " +
+              counted(index.knobs.size(), "knob") + " in " + counted(index.units.size(), "unit") +
               (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
               ".  Knobs: * feeds kernel and launch, + the launch only.");
   return exit;
