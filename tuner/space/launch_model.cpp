@@ -52,13 +52,19 @@ std::optional<Expression> parsed(const std::string& text) {
 
 }  // namespace
 
-std::optional<LaunchModel> LaunchModel::fit(const Mep& mep) {
+std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contradiction) {
+  contradiction = "no launch of it was found whose geometry is spelled in the open";
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   for (auto& site : mep.launches) {
     if (site.through_macro) continue;
     LaunchModel model;
     bool consistent = !mep.instances.empty();
+    auto contradicts = [&](const char* what, int axis, const Expression& expression, int64_t says, int64_t recorded) {
+      consistent = false;
+      contradiction = "the launch at line " + std::to_string(site.range.line) + " says " + what + " " + "xyz"[axis] + " is " + expression.text() + ", which is " +
+                      std::to_string(says) + ", and " + std::to_string(recorded) + " was recorded";
+    };
     for (int axis = 0; axis < 3; ++axis) model.grid_[axis] = parsed(site.grid[axis]), model.block_[axis] = parsed(site.block[axis]);
     for (auto& instance : mep.instances) {
       Bindings arguments = knobs;
@@ -72,7 +78,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep) {
           if (!arguments.contains(name) && model.block_[axis]->text() == name) arguments[name] = recorded;
         auto value = model.block_[axis]->evaluate(arguments);
         if (!value.ok()) model.block_[axis].reset();
-        else if (*value != recorded) consistent = false;
+        else if (*value != recorded) contradicts("block", axis, *model.block_[axis], *value, recorded);
       }
       for (int axis = 0; axis < 3; ++axis) {
         Bindings bound = arguments;
@@ -86,7 +92,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep) {
           if (auto value = solve(*model.grid_[axis], unknown[0], bound, recorded)) bound[unknown[0]] = *value;
         auto value = model.grid_[axis]->evaluate(bound);
         if (!value.ok()) model.grid_[axis].reset();
-        else if (*value != recorded) consistent = false;
+        else if (*value != recorded) contradicts("grid", axis, *model.grid_[axis], *value, recorded);
         model.bound_[axis].back() = bound;
       }
     }

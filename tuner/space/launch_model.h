@@ -12,8 +12,9 @@ namespace kernelift {
 
 class LaunchModel {
  public:
-  /// The first launch site that is consistent with every recorded instance; nullopt if there is none.
-  static std::optional<LaunchModel> fit(const Mep& mep);
+  /// The first launch site that is consistent with every recorded instance; nullopt if there is none, and then
+  /// `contradiction` is what the last one says and what was recorded instead.
+  static std::optional<LaunchModel> fit(const Mep& mep, std::string& contradiction);
 
   const std::optional<Expression>& grid(int axis) const { return grid_[axis]; }
   const std::optional<Expression>& block(int axis) const { return block_[axis]; }

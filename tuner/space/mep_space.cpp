@@ -75,7 +75,8 @@ MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
   std::vector<Tunable> parameters;
   std::vector<Expression> constraints;
   auto leave = [&](const std::string& name, const std::string& why) { result.left_alone_.push_back(name + ": " + why); };
-  auto model = LaunchModel::fit(mep);
+  std::string contradiction;
+  auto model = LaunchModel::fit(mep, contradiction);
 
   Bindings original;
   for (auto& knob : mep.knobs) {
@@ -101,7 +102,7 @@ MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
     auto values = values_around(original[knob.name]);
     if (knob.in_geometry) {
       if (!model) {
-        leave(knob.name, "no launch site's expressions reproduce the recorded geometry");
+        leave(knob.name, "how the grid follows it is not known: " + contradiction);
         continue;
       }
       bool known = true;

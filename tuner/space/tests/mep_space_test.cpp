@@ -84,7 +84,7 @@ TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n"));
   EXPECT_TRUE(space.space().parameters().empty());
-  EXPECT_THAT(space.left_alone().at(0), HasSubstr("recorded geometry"));
+  EXPECT_THAT(space.left_alone().at(0), HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
 }
 
 TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
