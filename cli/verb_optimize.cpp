@@ -41,6 +41,7 @@ struct Row {
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
   std::string outcome;          ///< kept | rolled back | no gain | refused | skipped | interrupted
   std::string why, run, branch;
+  std::string way_back;         ///< The command that has the application as it was before this patch.
 };
 
 struct Step {
@@ -193,7 +194,7 @@ class Loop {
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
     if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + why(replayed));
 
-    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(std::max(kShortestTuning, slice(at)))};
+    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(std::max(kShortestTuning, slice(at))))};
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
@@ -222,6 +223,7 @@ class Loop {
       if (report.contains("measured") && report["measured"].is_object()) row.measured = number(report["measured"], "speedup");
       row.why = report.value("why", applied.exit_code == 0 ? "" : applied.message());
       row.branch = report.value("branch", "");
+      row.way_back = report.value("way_back", "");
     }
     if (interrupted_) row.outcome = "interrupted";
     else if (applied.exit_code == 0) row.outcome = "kept";
@@ -235,23 +237,37 @@ class Loop {
     return value > 0 ? text : "-";
   }
 
+  /// Without parameters, and without template arguments where no other instance is in the table.
+  std::string shown(const Row& row) const {
+    auto alike = [&](const Row& other) { return base_name(other.kernel) == base_name(row.kernel); };
+    return std::count_if(rows_.begin(), rows_.end(), alike) > 1 ? row.kernel : base_name(row.kernel);
+  }
+
   void print_table() const {
     Json kernels = Json::array();
-    std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n";
+    std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch, way_back;
     double whole = 1;
     for (auto& row : rows_) {
       char line[160];
       std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
                     factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
-      text += line + base_name(row.kernel) + "\n";
+      text += line + shown(row) + "\n";
       if (!row.why.empty()) text += std::string(61, ' ') + row.why + "\n";
-      if (row.outcome == "kept" && row.measured > 0) whole *= row.measured;
+      if (row.outcome == "kept") {
+        whole *= row.measured > 0 ? row.measured : 1;
+        branch = row.branch;                             // Of the last patch, which is on top of the others …
+        if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
+      }
       kernels.push_back({{"kernel", row.kernel}, {"share", row.share}, {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted},
-                         {"measured", row.measured}, {"outcome", row.outcome}, {"why", row.why}, {"run", row.run}, {"branch", row.branch}});
+                         {"measured", row.measured}, {"outcome", row.outcome}, {"why", row.why}, {"run", row.run}, {"branch", row.branch},
+                         {"way_back", row.way_back}});
     }
-    char last[160];
-    if (whole > 1) std::snprintf(last, sizeof last, "The whole application, measured step by step: %.3fx", whole);
-    else std::snprintf(last, sizeof last, "The application is as it was.");
+    std::string last = "The application is as it was.";
+    if (!way_back.empty()) {
+      char measured[96];
+      std::snprintf(measured, sizeof measured, "The whole application, measured step by step: %.3fx\n", whole);
+      last = measured + (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ") : "It is on branch " + branch + "; as it was: ") + way_back;
+    }
     // In the order of the steps; a user who waits wants to know for what.
     std::string where;
     double sum = 0;
@@ -284,6 +300,7 @@ Result<std::string> loop_device(const std::string& asked) {
 Result<Exit> optimize(const Context& context, const Options& options) {
   // What the last step would refuse is refused before the first.
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
+  if (seconds < kShortestTuning) return usage_error("--time " + options.time + " is too short to find anything: give at least " + duration_words(kShortestTuning));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));

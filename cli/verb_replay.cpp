@@ -36,7 +36,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
 
 }  // namespace
 
-const Verb kReplay = {"replay", "Verify a MEP against its capture, then time it",
+const Verb kReplay = {"replay", "Check an extracted kernel (a MEP) against what was recorded, then time it",
                       "kernelift replay .kernelift/mep/smooth --warm", [](CLI::App& app) -> Action {
                         auto options = std::make_shared<Options>();
                         app.add_option("MEP", options->folder, "Folder of the minimal executable program")->required();

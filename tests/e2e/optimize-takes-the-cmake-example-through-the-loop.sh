@@ -23,6 +23,12 @@ CHANGED=$(git diff --numstat "$ORIGINAL" HEAD | awk '{ sum += $1 + $2 } END { pr
 [ "$CHANGED" -le 80 ] || fail "$CHANGED changed lines are no minimal patch"
 [ -z "$(git diff --numstat --ignore-all-space "$ORIGINAL" HEAD | awk '$1 + $2 == 0')" ] || fail "a file changed in its white space alone"
 
+# The way back is told, and leads there.
+BRANCH=$(git branch --show-current)
+$(json '[k["way_back"] for k in d["kernels"] if k["outcome"] == "kept"][0]') || fail "there is no way back"
+[ "$(git rev-parse HEAD)" = "$ORIGINAL" ] || fail "the way back leads elsewhere"
+git switch -q "$BRANCH"
+
 # A fresh build of the committed tree is right.
 git clone -q . "$WORK/fresh" && cd "$WORK/fresh"
 expect_exit 0 "$KL" build --device cpu -- sh -c "$BUILD"

@@ -5,7 +5,15 @@ expect_exit 2 "$KL" nonsense
 expect_exit 2 "$KL" tune
 expect_exit 2 "$KL" scan --device gameboy
 expect_says "gameboy"
-for verb in doctor scan build record extract replay tune apply optimize report simulate export; do
+# What the loop's last step would refuse is refused before its first.
+expect_exit 2 "$KL" optimize --build 'touch built' --run ./app --embed perhaps
+expect_says "--embed is never, auto or only, not 'perhaps'"
+expect_exit 2 "$KL" optimize --device cpu --build 'touch built' --run ./app --embed only
+expect_says "this is the CPU device"
+expect_exit 2 "$KL" optimize --device cpu --build 'touch built' --run ./app --time 4
+expect_says "at least 5 s"
+[ ! -e built ] || fail "the application was built all the same"
+for verb in doctor scan build record extract replay evaluate tune apply optimize report simulate export; do
   expect_exit 0 "$KL" $verb --help
   expect_says "Example:"
 done
