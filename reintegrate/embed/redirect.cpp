@@ -109,7 +109,9 @@ class Redirection {
     // Another name is a variable, which may hold any kernel.
     bool own_name = is_plain_name(callee) && last_identifier(callee) == last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
     std::string head = launcher_;
-    if (!is_template_instance(mep_)) {
+    if (alone && callee == mep_.kernel_name) {
+      head += "launch(" + mep_.kernel_name;
+    } else if (!is_template_instance(mep_)) {
       head += alone && own_name ? "launch(" + std::string(callee) : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (callee.back() == '>' || !own_name) {
       head += "launch_one(" + mep_.kernel_name + ", " + std::string(callee);

@@ -169,6 +169,7 @@ TEST_F(Redirect, ComparesWhereASiteLaunchesMoreThanTheTunedKernel) {
   EXPECT_EQ(redirected("scale<T, N><<<g, b>>>(a, n, f);", "scale<T, N><<<g, b>>>(a, n, f)", {"1", "2"}),
             "L::launch_one(ns::scale<float, 8>, scale<T, N>, g, b)(a, n, f);");
   EXPECT_EQ(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)"), "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
+  EXPECT_EQ(redirected("ns::scale<float, 8><<<g, b>>>(a, n, f);", "ns::scale<float, 8><<<g, b>>>(a, n, f)"), "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
   EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)", {"1", "2"}).find("could not tell them apart"), std::string::npos);
 }
 
@@ -260,7 +261,7 @@ class Generated : public Embed {
     EXPECT_TRUE(write_atomically(folder->path() / "k.cu", source).ok());
     ProcessOptions options;
     options.folder = folder->path();
-    std::vector<std::string> words{nvcc.string(), "-std=c++17", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"};
+    std::vector<std::string> words{nvcc.string(), "-std=c++11", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"};
     words.insert(words.end(), more.begin(), more.end());
     auto built = run_process(words, options);
     if (!built.ok() || !built->ok()) return built.ok() ? built->out + built->err : built.error().message;
@@ -384,13 +385,19 @@ TEST_F(Generated, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
   EXPECT_NE(header.find("compiled with N=64; compiled with SHIFT=-2"), header.npos) << header.substr(0, 2500);
   EXPECT_NE(header.find("the macro in -DNAME=x"), header.npos);
   EXPECT_NE(header.find("the type of 'cell' beyond its size"), header.npos);
-  const char* source = "#include \"kernelift_scale.cuh\"\nusing namespace kernelift_scale::code;\nstruct Cell { float x, y; };\nstruct Other { double x, y; };\nenum Way : int { kUp };\n"
-                       "int main() {\n  std::printf(\"%d%d%d%d%d%d%d\\n\", same_parameters<float*, int, float, Cell>(), same_parameters<const float*, const Way, float, Cell>(),\n"
-                       "      same_parameters<double*, int, float, Cell>(), same_parameters<float*, unsigned, float, Cell>(), same_parameters<float*, int, int, Cell>(),\n"
-                       "      same_parameters<float*, int, float, Other>(), same_parameters<float*, int, float>());\n}\n";
-  EXPECT_EQ(answer(source, {"-DN=64", "-DSHIFT=-2"}), "1100000\n");
-  EXPECT_EQ(answer(source, {"-DN=100", "-DSHIFT=-2"}), "0000000\n");
-  EXPECT_EQ(answer(source, {"-DN=64"}), "0000000\n");
+  // The command line's macros, for one file after another.
+  std::string source, calls;
+  for (auto [name, macros] : {std::pair{"same", "#define N 64\n#define SHIFT -2\n"}, {"larger", "#undef N\n#define N 100\n"}, {"without", "#undef N\n#define N 64\n#undef SHIFT\n"}}) {
+    ASSERT_TRUE(write_atomically(folder->path() / (std::string(name) + ".cuh"), replaced(header, "kernelift_scale", name)).ok());
+    source += std::string(macros) + "#include \"" + name + ".cuh\"\n";
+    calls += std::string("  SAY(") + name + ");\n";
+  }
+  source += "struct Cell { float x, y; };\nstruct Other { double x, y; };\nenum Way : int { kUp };\n"
+            "#define SAY(header) std::printf(\"%d%d%d%d%d%d%d\\n\", header::code::same_parameters<float*, int, float, Cell>(), \\\n"
+            "      header::code::same_parameters<const float*, const Way, float, Cell>(), header::code::same_parameters<double*, int, float, Cell>(), \\\n"
+            "      header::code::same_parameters<float*, unsigned, float, Cell>(), header::code::same_parameters<float*, int, int, Cell>(), \\\n"
+            "      header::code::same_parameters<float*, int, float, Other>(), header::code::same_parameters<float*, int, float>())\n";
+  EXPECT_EQ(answer(source + "int main() {\n" + calls + "}\n"), "1100000\n0000000\n0000000\n");
 }
 
 TEST_F(Generated, LeavesCapturesToTheOriginalWhereTheGraphCouldBeGivenOtherArguments) {
