@@ -55,10 +55,6 @@ std::string cpu_device_label(unsigned threads) {
 
 Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
                                                         const EvaluatorOptions& options) {
-  if (mep.instances.empty())
-    return answer_is_no(
-        (folder / "mep.json").string() +
-        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   std::unique_ptr<CpuEvaluator> evaluator(new CpuEvaluator);
   evaluator->options_ = options;
   evaluator->device_ = cpu_device_label(options.threads);
@@ -132,11 +128,7 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
   if (!runner_ || !runner_->alive())
-    if (auto restarted = restart_runner(); !restarted.ok()) {
-      Verdict verdict;
-      verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = restarted.error().message;
-      return verdict;
-    }
+    if (auto restarted = restart_runner(); !restarted.ok()) return not_launched(restarted.error().message);
   fresh_ = false;
   bool applicable = job.candidate.recipe.is_default();
   Inquiry inquiry;
@@ -187,23 +179,17 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   auto over = [&] { return deadline && Deadline::clock::now() >= *deadline; };
   Status ready = refresh(deadline);
   if (!ready.ok() && over()) return std::nullopt;
-  Verdict verdict;
-  if (!ready.ok() || !report_.pass()) {
-    verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
-    verdict.detail =
-        "the original no longer reproduces its capture: " + (ready.ok() ? report_.complaint() : ready.error().message);
-  } else {
-    auto begin = Deadline::clock::now();
-    Inquiry inquiry;
-    inquiry.confirm = true, inquiry.deadline = deadline;
-    inquiry.era = std::numeric_limits<uint64_t>::max();
-    auto judged = runner_->evaluate(trial_code(candidate, job.compiled.image), inquiry);
-    if (!judged) return std::nullopt;
-    verdict = std::move(*judged);
-    if (!deadline)
-      confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
-  }
-  return queue_->finished(job, std::move(verdict));
+  if (!ready.ok() || !report_.pass())
+    return queue_->finished(job, not_confirmable(ready.ok() ? report_.complaint() : ready.error().message));
+  auto begin = Deadline::clock::now();
+  Inquiry inquiry;
+  inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  auto verdict = runner_->evaluate(trial_code(candidate, job.compiled.image), inquiry);
+  if (!verdict) return std::nullopt;
+  if (!deadline)
+    confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
+  return queue_->finished(job, std::move(*verdict));
 }
 
 Verdict CpuEvaluator::confirm(const Candidate& candidate) { return confirm_within(candidate, {}).value_or(abandoned()); }
@@ -216,6 +202,9 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
                                                   const EvaluatorOptions& options) {
   if (options.device.starts_with("hip"))
     return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu and --device cuda can");
+  if (mep.instances.empty())
+    return answer_is_no((folder / "mep.json").string() +
+                        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));

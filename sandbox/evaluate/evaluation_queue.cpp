@@ -171,6 +171,19 @@ Verdict abandoned() {
   return verdict;
 }
 
+Verdict not_launched(const std::string& why) {
+  Verdict verdict;
+  verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = why;
+  return verdict;
+}
+
+Verdict not_confirmable(const std::string& why) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
+  verdict.detail = "the original no longer reproduces its capture: " + why;
+  return verdict;
+}
+
 Verdict same_as_original(const BaselineReport& report, bool cold) {
   Verdict verdict;
   verdict.stage = Stage::Time;

@@ -90,6 +90,10 @@ Hash code_key(const Candidate& candidate, const std::string& image);
 double image_id(const std::string& image);
 Verdict rejected(const CompileReply& compiled);
 Verdict abandoned();
+/// Where the original cannot be measured any more: `why`, as BaselineReport or whoever started the runner says. While
+/// searching nothing was launched; of a finalist nothing can be said.
+Verdict not_launched(const std::string& why);
+Verdict not_confirmable(const std::string& why);
 /// Of what is the original's very code, which is its equal without being run.
 Verdict same_as_original(const BaselineReport& report, bool cold);
 

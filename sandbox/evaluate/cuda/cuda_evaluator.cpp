@@ -66,9 +66,6 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
 
 Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options,
                                                          OpenedGpu gpu) {
-  if (mep.instances.empty())
-    return answer_is_no((folder / "mep.json").string() +
-                        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   std::unique_ptr<CudaEvaluator> evaluator(new CudaEvaluator(mep, folder, options));
   KERNELIFT_TRY(evaluator->prepare(std::move(gpu)));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
@@ -112,7 +109,6 @@ Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened)
   auto begin = Deadline::clock::now();
   KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal, lane.report, std::move(opened)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  lane.fresh = true;
   return done();
 }
 
@@ -133,9 +129,8 @@ void CudaEvaluator::abandon() { queue_->abandon(); }
 void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = facts_.label;
   bool rebuilt = !job.rebuilt.image.empty();
-  double spills = 0;
-  for (auto& kernel : job.compiled.kernels) spills += kernel.spill_bytes;
-  if (!job.compiled.kernels.empty() && !rebuilt) verdict.counters["spill_bytes"] = spills;
+  if (!rebuilt)
+    for (auto& kernel : job.compiled.kernels) verdict.counters["spill_bytes"] += kernel.spill_bytes;
   if (!job.compiled.ok()) return;
   verdict.counters["image_id"] = image_id(rebuilt ? job.rebuilt.image : job.compiled.image);
   verdict.counters["clang_image_id"] = image_id(job.compiled.image);
@@ -155,21 +150,11 @@ Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
 }
 
 CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
-  auto unsure = [](const std::string& why) {
-    Verdict verdict;
-    verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify, verdict.detail = why;
-    return Judgement{verdict, false};
-  };
   for (bool died_silently = false;;) {
-    if (!lane.process || !lane.process->alive()) {
-      bool fresh = lane.fresh;
-      Status started = start_lane(lane);
-      lane.fresh = fresh;
-      if (!started.ok()) return unsure("the original no longer reproduces its capture: " + started.error().message);
-    }
-    if (!lane.report.pass()) return unsure("the original no longer reproduces its capture: " + lane.report.complaint());
-    // A process that took another's place may not know it.
-    if (inquiry.against_application && !knows_application(lane)) return unsure("the application's code is no longer known: " + lane.report.application_trouble);
+    Status ready = lane.alive() ? done() : start_lane(lane);
+    if (!ready.ok() || !lane.report.pass()) return {not_confirmable(ready.ok() ? lane.report.complaint() : ready.error().message), false};
+    // A process that took another's place may not know it: whoever asks must look again.
+    if (inquiry.against_application && !knows_application(lane)) return {not_confirmable(lane.report.application_trouble), false};
     auto verdict = lane.process->evaluate(code, inquiry);
     if (!verdict || lane.process->alive()) return {verdict, verdict.has_value()};
     // Each experiment ends one process at most, so this comes to an end.
@@ -208,13 +193,9 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
 
 std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.process || !lane.process->alive() || !lane.report.pass())
-    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass()) {
-      Verdict verdict;
-      verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load;
-      verdict.detail = restarted.ok() ? lane.report.complaint() : restarted.error().message;
-      return verdict;
-    }
+  if (!lane.alive() || !lane.report.pass())
+    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass())
+      return not_launched(restarted.ok() ? lane.report.complaint() : restarted.error().message);
   lane.fresh = false;
   if (job.screened) return measure_rebuilt(lane, job);
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
@@ -259,11 +240,6 @@ void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verd
   verdict.counters["clang_baseline_us"] = clang.timings[0].baseline_seconds * 1e6;
 }
 
-std::optional<Verdict> CudaEvaluator::afresh(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
-  if (!lane.fresh) lane.process.reset(), lane.fresh = true;
-  return judge(lane, code, inquiry).verdict;
-}
-
 void CudaEvaluator::add_embedded_figures(const Verdict& embedded, Verdict& verdict) {
   if (!embedded.ok() || embedded.timings.empty()) return;
   verdict.counters["embedded_speedup"] = embedded.speedup(), verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
@@ -278,31 +254,31 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
   std::optional<Verdict> verdict;
   bool built = applied.against_application && as_built_->builds();
   if (built) {
-    verdict = job.rebuilt.ok() ? afresh(lane, trial_code(job.candidate, job.rebuilt.image), applied) : rejected(job.rebuilt);
+    verdict = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict : rejected(job.rebuilt);
     // Its process may have had to be replaced by one that cannot tell.
     built = applied.against_application = knows_application(lane);
     if (built && verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
   }
   if (!built) {
-    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
     std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
   if (verdict && applied.against_application)
-    if (auto embedded = afresh(lane, trial_code(job.candidate, job.compiled.image), applied)) add_embedded_figures(*embedded, *verdict);
+    if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict) add_embedded_figures(*embedded, *verdict);
   return verdict;
 }
 
 std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
   inquiry.against_application = knows_application(lane);
-  auto verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+  auto verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
   if (inquiry.against_application && !knows_application(lane)) {
     inquiry.against_application = false;
-    verdict = afresh(lane, trial_code(job.candidate, job.compiled.image), inquiry);
+    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
   }
   if (!verdict || !inquiry.against_application) return verdict;
-  add_embedded_figures(Verdict(*verdict), *verdict);
+  add_embedded_figures(*verdict, *verdict);
   verdict->detail = "built by clang, against the original as the application was built" + (verdict->detail.empty() ? "" : ": " + verdict->detail);
   return verdict;
 }
@@ -316,11 +292,12 @@ std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, 
   inquiry.confirm = true, inquiry.deadline = deadline;
   Lane& lane = *lanes_[0];
   std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.fresh || !lane.process || !lane.process->alive()) (void)start_lane(lane);  // afresh() tries again, and says what is wrong.
+  if (!lane.ready()) (void)start_lane(lane);  // judge() tries again, and says what is wrong.
+  lane.fresh = true;
   auto begin = Deadline::clock::now();
   auto verdict = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
   if (!verdict) return std::nullopt;
-  if (lane.process && lane.process->alive()) add_clang_figures(lane, job, *verdict);
+  if (lane.alive()) add_clang_figures(lane, job, *verdict);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, std::move(*verdict));
 }

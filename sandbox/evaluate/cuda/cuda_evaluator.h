@@ -57,10 +57,13 @@ class CudaEvaluator : public Evaluator {
   struct Lane {
     int ordinal = 0;
     std::unique_ptr<GpuProcess> process;
-    std::atomic<bool> fresh = false;  ///< It has judged nothing but finalists.
+    std::atomic<bool> fresh = true;  ///< The process has judged nothing but finalists.
     std::set<std::string> fatal;
     BaselineReport report;
     std::mutex busy;
+    bool alive() const { return process && process->alive(); }
+    /// For finalists.
+    bool ready() const { return fresh && alive(); }
   };
   /// What it is raced against: clang's build of the original, or what the application runs.
   enum class Against { Clang, Application };
@@ -88,8 +91,6 @@ class CudaEvaluator : public Evaluator {
   void label(const EvaluationJob& job, Verdict& verdict) const;
 
   std::optional<Verdict> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
-  /// Judged in a process that has judged nothing but finalists. nullopt: no time. EXPECTS: lane.busy is held.
-  std::optional<Verdict> afresh(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
   std::optional<Verdict> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
