@@ -239,6 +239,12 @@ TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"), "");
 }
 
+TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
+  EXPECT_THAT(after("reciprocal", "__global__ void k(double *y, double h, double g) {\n  y[0] = y[1] / h + y[2] / g;\n  y[3] = y[4] / h;\n}\n"),
+              HasSubstr("y[0] = y[1] * (1.0 / h) + y[2] / g;\n  y[3] = y[4] * (1.0 / h);"));
+  EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, float h) {\n  y[0] = y[1] / h;\n  h += 1;\n  y[3] = y[4] / h + y[5] / 4.0f + y[6] / 4.0f;\n}\n"), "");
+}
+
 TEST(Reciprocal, SpellsSmallPowersAsProducts) {
   EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));

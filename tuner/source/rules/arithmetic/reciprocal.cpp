@@ -1,9 +1,10 @@
 // reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
-// reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. Also
-// pow(x, 2) and pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
+// reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. So does
+// division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tuner/source/rules/rule.h"
 
@@ -56,6 +57,19 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         return opportunity.edits.size() == before;  // Nested divisions are left for the next time.
       });
     }
+    auto ever = changed_within(function->getBody());
+    std::map<std::string, std::vector<const clang::BinaryOperator*>> outside;   // By divisor.
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(statement)) return false;
+      auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+      if (!binary || binary->getOpcode() != clang::BO_Div) return true;
+      bool constant = !binary->getRHS()->isValueDependent() && binary->getRHS()->isEvaluatable(source.context());
+      if (!constant && is_invariant(binary->getRHS(), ever)) outside[squeezed(source.spelled(binary->getRHS()))].push_back(binary);
+      return true;
+    });
+    for (auto& [divisor, divisions] : outside)
+      if (divisions.size() > 1)
+        for (auto* division : divisions) convert(division, ever);
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
       int exponent = 0;
@@ -79,6 +93,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kReciprocal = {"reciprocal", "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
-                          "the divisor does not change in the loop", {}, find, {Bound::Compute}};
+                          "the divisor does not change in the loop, or is divided by more than once", {}, find, {Bound::Compute}};
 
 }  // namespace kernelift
