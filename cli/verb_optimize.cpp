@@ -243,16 +243,21 @@ class Loop {
     return std::count_if(rows_.begin(), rows_.end(), alike) > 1 ? row.kernel : base_name(row.kernel);
   }
 
+  static std::string line_of(const Row& row, const std::string& kernel) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
+                  factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
+    return line + kernel + "\n";
+  }
+
   void print_table() const {
     Json kernels = Json::array();
     std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch, way_back;
-    double whole = 1;
+    double whole = 1, small_share = 0;
+    size_t small = 0;
     for (auto& row : rows_) {
-      char line[160];
-      std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
-                    factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
-      text += line + shown(row) + "\n";
-      if (!row.why.empty()) text += std::string(61, ' ') + row.why + "\n";
+      if (row.share < kSmallestShare) ++small, small_share += row.share;
+      else text += line_of(row, shown(row)) + (row.why.empty() ? "" : std::string(61, ' ') + row.why + "\n");
       if (row.outcome == "kept") {
         whole *= row.measured > 0 ? row.measured : 1;
         branch = row.branch;                             // Of the last patch, which is on top of the others …
@@ -262,6 +267,9 @@ class Loop {
                          {"measured", row.measured}, {"outcome", row.outcome}, {"why", row.why}, {"run", row.run}, {"branch", row.branch},
                          {"way_back", row.way_back}});
     }
+    Row rest;
+    rest.share = small_share, rest.outcome = "skipped";
+    if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
     std::string last = "The application is as it was.";
     if (!way_back.empty()) {
       char measured[96];
