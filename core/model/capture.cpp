@@ -36,6 +36,9 @@ constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size(
 
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+/// Of an image of so many bytes; sums would run over for sizes that cannot be.
+uint64_t chunks_of(uint64_t size) { return size / kChunkBytes + (size % kChunkBytes != 0); }
+
 Json image_to_json(const Image& image) {
   Json chunks = Json::array();
   for (auto& chunk : image.chunks) chunks.push_back(chunk.hex());
@@ -50,7 +53,7 @@ Image image_from_json(const Json& from) {
     if (!hash) malformed("a chunk's name is not 32 hex digits");
     image.chunks.push_back(*hash);
   }
-  if (image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+  if (image.chunks.size() != chunks_of(image.size))
     malformed("an image's chunks do not fit its size");
   return image;
 }
@@ -61,10 +64,11 @@ void images_to_json(Json& into, const Image& before, const Image& after) {
   if (after != before) into["after"] = image_to_json(after);
 }
 
-void images_from_json(const Json& from, Image& before, Image& after) {
+void images_from_json(const Json& from, uint64_t address, Image& before, Image& after) {
   before = image_from_json(from.at("before"));
   after = from.contains("after") ? image_from_json(from["after"]) : before;
   if (after.size != before.size) malformed("the images before and after differ in size");
+  if (before.size > ~address) malformed("memory ends behind the last address");
 }
 
 Json settings_to_json(const LaunchSettings& settings) {
@@ -152,7 +156,7 @@ CapturedInstance instance_from_json(const Json& from) {
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
     region.reached_from = entry.at("reached_from");
-    images_from_json(entry, region.before, region.after);
+    images_from_json(entry, region.address, region.before, region.after);
     instance.regions.push_back(std::move(region));
   }
   for (auto& entry : from.at("variables")) {
@@ -161,7 +165,7 @@ CapturedInstance instance_from_json(const Json& from) {
     variable.key = entry.at("key");
     variable.constant = entry.at("constant");
     variable.address = entry.at("address");
-    images_from_json(entry, variable.before, variable.after);
+    images_from_json(entry, variable.address, variable.before, variable.after);
     instance.variables.push_back(std::move(variable));
   }
   instance.source_stem = from.value("source_stem", "");
@@ -185,9 +189,11 @@ Json info_to_json(const CaptureInfo& info) {
                        {"shapes", shapes}});
   }
   for (auto& omission : info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
-  for (auto& [id, share] : info.shares)
+  for (auto& [id, share] : info.shares) {
     weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out},
                    {"launches", share.like.count}, {"low", share.like.low}, {"high", share.like.high}, {"own", share.like.own}};
+    if (!share.like.rewritten.empty()) weights[id]["rewritten"] = share.like.rewritten;
+  }
   return {{"device", info.device},           {"command", info.command},   {"folder", info.folder},
           {"run_seconds", info.run_seconds}, {"recorder_seconds", info.recorder_seconds}, {"complete", info.complete}, {"profile", profile},
           {"omissions", omissions},          {"shares", weights},         {"superseded", info.superseded}};
@@ -218,7 +224,8 @@ CaptureInfo info_from_json(const Json& from) {
   info.superseded = from.at("superseded").get<std::vector<std::string>>();
   for (auto& [id, share] : from.at("shares").items())
     info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out"),
-                       {share.value("launches", uint64_t(0)), share.value("low", 0.0), share.value("high", 0.0), share.value("own", 0.0)}};
+                       {share.value("launches", uint64_t(0)), share.value("low", 0.0), share.value("high", 0.0), share.value("own", 0.0),
+                        share.value("rewritten", std::vector<uint32_t>())}};
   return info;
 }
 
@@ -523,7 +530,7 @@ Result<std::vector<std::byte>> Capture::load(const Image& image) const {
 }
 
 Status Capture::load(const Image& image, std::span<std::byte> into) const {
-  if (into.size() != image.size || image.chunks.size() != (image.size + kChunkBytes - 1) / kChunkBytes)
+  if (into.size() != image.size || image.chunks.size() != chunks_of(image.size))
     return environment_error("an image of " + std::to_string(image.size) + " bytes in " + std::to_string(image.chunks.size()) +
                              " chunks is damaged; record again");
   return in_parallel(image.chunks.size(), [&](size_t i) {

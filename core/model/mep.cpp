@@ -98,6 +98,7 @@ MepInstance instance_from_json(const Json& from) {
     MepRegion region;
     region.address = entry.at("address");
     region.size = entry.at("size");
+    if (region.size > ~region.address) malformed("memory of instance " + instance.id + " ends behind the last address");
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;

@@ -13,6 +13,7 @@
 
 #include "core/base/chunk_store.h"
 #include "core/base/file.h"
+#include "core/tests/json_leaves.h"
 
 namespace kernelift {
 namespace {
@@ -65,6 +66,10 @@ class CaptureTest : public ::testing::Test {
     variable.before = variable.after = *writer.store(before.first(std::min<size_t>(before.size(), 100)));
     instance.variables.push_back(variable);
     instance.unreached = {{0x7f0000000000, 4096}, {0x7f2000000000, 64 << 20}};
+    instance.source_stem = "k", instance.unit = "/app/k.cu";
+    instance.settings.known = true, instance.settings.entry = "cuGraphLaunch", instance.settings.cluster = {2, 1, 1};
+    instance.settings.other = {"memory synchronisation domain"};
+    instance.code = instance.variables[0].before;
     return instance;
   }
 
@@ -77,7 +82,10 @@ class CaptureTest : public ::testing::Test {
     CaptureInfo info;
     info.device = "cpu";
     info.complete = true;
-    info.shares["a-1"] = {0.25, 99.5, true};
+    info.shares["a-1"] = {0.25, 99.5, true, {40, 90, 110, 120}};
+    info.profile.push_back({"k", "_Z1k", 10, 100, 5, 9, 40, {{{{1, 1, 1}, {64, 1, 1}, 0, false}, 10, 100}}});
+    info.omissions.push_back({"a graph's node", "it cannot be switched off"});
+    info.superseded = {"a-9"};
     ASSERT_TRUE(writer->finish(info).ok());
   }
   std::vector<std::byte> first_, second_;
@@ -323,6 +331,42 @@ TEST_F(CaptureTest, RefusesAFutureVersionOfEachFile) {
     EXPECT_THAT(capture.error().message, HasSubstr("newer Kernelift"));
     ASSERT_TRUE(write_atomically(folder_ / name, text).ok());
   }
+}
+
+TEST_F(CaptureTest, BelievesNoFieldOfALineOnlyBecauseItsChecksumIsRight) {
+  write_two();
+  auto file = folder_ / "instances.jsonl";
+  std::string text = std::move(*read_text(file)), head = text.substr(0, text.find('\n') + 1);
+  size_t at = text.find("\"instance\":") + 11, end = text.find('\n', at);
+  const Json sound = Json::parse(text.substr(at, end - 1 - at));
+  auto write = [&](const Json& instance) {
+    std::string body = instance.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string line = head + "{\"hash\":\"" + hash_text(body).hex() + "\",\"instance\":" + body + "}\n";
+    overwrite(file, std::as_bytes(std::span(line.data(), line.size())));
+    return Capture::open(folder_);
+  };
+  ASSERT_EQ(write(sound)->instances().size(), 1u);
+  int refused = 0;
+  for_each_leaf(sound, [&](const Json& changed, const std::string& where) {
+    auto capture = write(changed);
+    ASSERT_TRUE(capture.ok()) << where;
+    if (capture->instances().empty()) {
+      ASSERT_EQ(capture->damage().size(), 1u) << where;
+      EXPECT_THAT(capture->damage()[0], HasSubstr("instances.jsonl at offset ")) << where;
+      ++refused;
+      return;
+    }
+    auto& instance = capture->instances()[0];
+    for (auto& parameter : instance.parameters)
+      EXPECT_LE(uint64_t(parameter.offset) + parameter.size, instance.arguments.size()) << where;
+    for (auto& region : instance.regions) {
+      EXPECT_EQ(region.before.size, region.after.size) << where;
+      EXPECT_LE(region.address, region.address + region.before.size) << where;
+      auto loaded = capture->load(region.before);
+      if (loaded.ok()) EXPECT_EQ(loaded->size(), region.before.size) << where;
+    }
+  });
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(CaptureTest, SaysThatAFolderHoldsNoCapture) {

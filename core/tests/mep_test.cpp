@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/base/file.h"
+#include "core/tests/json_leaves.h"
 
 namespace kernelift {
 namespace {
@@ -177,6 +178,36 @@ TEST_F(MepTest, SaysThatAFolderIsNoMepOrANewerOne) {
   read = Mep::read(scratch_.path());
   ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().message, HasSubstr("newer Kernelift"));
+}
+
+TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
+  ASSERT_TRUE(sample().write(scratch_.path()).ok());
+  const Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
+  int refused = 0;
+  for_each_leaf(sound, [&](const Json& changed, const std::string& where) {
+    std::ofstream(scratch_.path() / "mep.json", std::ios::trunc) << changed.dump(-1, ' ', false, Json::error_handler_t::replace);
+    auto mep = Mep::read(scratch_.path());
+    if (!mep.ok()) {
+      EXPECT_THAT(mep.error().message, HasSubstr("mep.json")) << where;
+      ++refused;
+      return;
+    }
+    for (auto& instance : mep->instances) {
+      uint64_t arguments = instance.arguments.size();
+      for (auto& parameter : instance.parameters) EXPECT_LE(uint64_t(parameter.offset) + parameter.size, arguments) << where;
+      for (uint64_t offset : instance.argument_pointers) EXPECT_LE(offset + 8, arguments) << where;
+      for (auto& region : instance.regions) {
+        EXPECT_LE(region.address, region.address + region.size) << where;
+        for (uint64_t offset : region.pointer_offsets) EXPECT_LE(offset + 8, region.pointer_stride) << where;
+      }
+      for (auto& slot : instance.symbols) {
+        uint64_t room = slot.region >= 0 ? instance.regions.at(size_t(slot.region)).size
+                        : slot.variable >= 0 ? instance.variables.at(size_t(slot.variable)).size : arguments;
+        EXPECT_LE(slot.offset, room - 8) << where;
+      }
+    }
+  });
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(MepTest, SurvivesMutatedText) {
