@@ -1,5 +1,7 @@
 // What the original teaches about itself, before any candidate is judged. For every instance it is run
-//   twice as recorded     does it reproduce the capture, and how far apart are two runs of it?
+//   twice as recorded     does it reproduce the capture, and how far apart are two runs of it? Quick ones once more on
+//                         another number of cores, where blocks come in another order: a race may be won the same way
+//                         twice
 //   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)?
 //   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification,
 //   so
@@ -64,15 +66,6 @@ bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
   return true;
 }
 
-/// `tolerance`, widened by how far two runs of the original were apart in one lane.
-FloatTolerance seen_apart(const ElementLayout& layout, size_t lane, const FloatTolerance& tolerance,
-                          const std::vector<std::byte>& once, const std::vector<std::byte>& again) {
-  std::vector<std::byte> left, right;
-  Comparison spread = Comparator(layout.lanes[lane].type, tolerance)
-                          .compare(lane_bytes(layout, lane, once, left), lane_bytes(layout, lane, again, right));
-  return tolerance.covering(spread.largest_ulps, spread.largest_absolute);
-}
-
 double fastest_write(uint64_t bytes) {
   if (bytes == 0) return 0;
   std::vector<std::byte> buffer(bytes);
@@ -117,8 +110,8 @@ void Runner::group_instances() {
     });
 }
 
-std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
-  std::vector<std::vector<std::byte>> copies;
+Runner::Results Runner::snapshot(size_t instance) const {
+  Results copies;
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
     if (region.output) copies.back().assign(region.live(), region.live() + region.size);
@@ -130,24 +123,45 @@ std::vector<std::vector<std::byte>> Runner::snapshot(size_t instance) const {
   return copies;
 }
 
-void Runner::set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
-                            const std::vector<std::vector<std::byte>>& again) {
+std::string Runner::set_tolerances(size_t instance, const std::vector<Results>& runs) {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  auto derive = [&](Yardstick& yardstick, size_t index) {
-    for (size_t lane = 0; lane < yardstick.tolerances.size(); ++lane) {
-      const ElementType& type = yardstick.layout.lanes[lane].type;
+  bool given = wanted.relative > 0 || wanted.absolute > 0;
+  std::string unsteady;
+  auto derive = [&](Yardstick& yardstick, size_t index, const std::string& name) {
+    const ElementLayout& layout = yardstick.layout;
+    uint64_t differing = 0;
+    std::vector<std::byte> left, right;
+    for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
+      const ElementType& type = layout.lanes[lane].type;
       FloatTolerance& tolerance = yardstick.tolerances[lane];
       double envelope = tolerance.envelope;
       tolerance = FloatTolerance::standard(type), tolerance.envelope = envelope;
-      if (wanted.relative > 0 || wanted.absolute > 0) tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
-      else if (type.is_float() && !once[index].empty())
-        tolerance = seen_apart(yardstick.layout, lane, tolerance, once[index], again[index]);
+      if (given) tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
+      for (size_t run = 1; run < runs.size(); ++run) {
+        Comparison apart = Comparator(type, given ? tolerance : FloatTolerance::between_runs(type))
+                               .compare(lane_bytes(layout, lane, runs[0][index], left), lane_bytes(layout, lane, runs[run][index], right));
+        differing = std::max(differing, apart.mismatches);
+        if (type.is_float() && !given) tolerance = tolerance.covering(apart.largest_ulps, apart.largest_absolute);
+      }
     }
+    if (differing > 0 && unsteady.empty())
+      unsteady = does_not_repeat(name, differing, runs[0][index].size() / layout.stride);
   };
   InstanceMemory& memory = memory_->instances()[instance];
   size_t index = 0;
-  for (auto& region : memory.regions) derive(region.yardstick, index++);
-  for (auto& variable : memory.variables) derive(variable.yardstick, index++);
+  for (auto& region : memory.regions) derive(region.yardstick, index++, region.name);
+  for (auto& variable : memory.variables) derive(variable.yardstick, index++, variable.key);
+  return unsteady;
+}
+
+Status Runner::run_on_other_cores(size_t instance, std::vector<Results>& runs) {
+  TrialSettings otherwise = settings_.trial;
+  otherwise.threads = otherwise.threads == 1 ? 2 : 1;
+  KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, nullptr, otherwise));
+  trial->end_when([this] { return ended(); });
+  memory_->restore(instance, false);
+  if (!trial->loaded() && !trial->run(Side::Baseline, instance)) runs.push_back(snapshot(instance));
+  return done();
 }
 
 void Runner::add_envelopes() {
@@ -188,7 +202,7 @@ void Runner::add_envelopes() {
 }
 
 bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
-                                     const std::vector<std::vector<std::byte>>& results) {
+                                     const Results& results) {
   auto& regions = memory_->instances()[instance].regions;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (i == poisoned) continue;
@@ -200,7 +214,7 @@ bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
   return true;
 }
 
-Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::byte>>& results) {
+Status Runner::learn_writes(size_t instance, const Results& results) {
   auto& regions = memory_->instances()[instance].regions;
   for (size_t index = 0; index < regions.size(); ++index) {
     MemoryRegion& region = regions[index];
@@ -234,11 +248,13 @@ Status Runner::learn_writes(size_t instance, const std::vector<std::vector<std::
   return done();
 }
 
-Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport& report) {
-  std::vector<std::vector<std::byte>> results[2];
-  for (auto& result : results) {
+Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance, InstanceReport& report) {
+  std::vector<Results> results;
+  for (bool last : {false, true}) {
+    // Between the two as recorded: live memory is to hold what such a one leaves.
+    if (last && trial->last_seconds() <= kSlowSeconds) KERNELIFT_TRY(run_on_other_cores(instance, results));
     memory_->restore(instance, false);
-    if (auto failure = trial.run(Side::Baseline, instance)) {
+    if (auto failure = trial->run(Side::Baseline, instance)) {
       report.pass = false, report.failure = failure->detail;
       // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
       if (std::string left_out = unreached_text(mep_.instances[instance].unreached); failure->outcome == Outcome::Crashed && !left_out.empty())
@@ -249,13 +265,14 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
       report.pass = false, report.failure = "the original itself writes outside its buffers: " + *outside;
       return done();
     }
-    result = snapshot(instance);
+    results.push_back(snapshot(instance));
   }
-  set_tolerances(instance, results[0], results[1]);
+  report.failure = set_tolerances(instance, results);
   report.buffers = compare(instance, nullptr);
+  report.pass = report.failure.empty();
   for (auto& buffer : report.buffers) report.pass &= buffer.pass;
   if (!report.pass) return done();
-  KERNELIFT_TRY(learn_writes(instance, results[1]));
+  KERNELIFT_TRY(learn_writes(instance, results.back()));
   uint64_t changed = 0;
   for (auto& region : memory_->instances()[instance].regions)
     for (auto& range : changed_blocks(region, region.changed() ? std::span<const std::byte>(region.answer, region.size)
@@ -263,10 +280,16 @@ Status Runner::calibrate_instance(Trial& trial, size_t instance, InstanceReport&
       changed += range.size();
   report.fastest_write_seconds = fastest_write(changed);
 
+  // One that was started earlier does not know what to put back between two launches.
+  double seconds = trial->last_seconds();
+  KERNELIFT_ASSIGN(trial, start_trial(nullptr));
+  if (auto failure = trial->loaded()) {
+    report.pass = false, report.failure = failure->detail;
+    return done();
+  }
   quiet_(true);
   memory_->restore(instance, false);
-  TrialTimes times = trial.time(instance, trial.last_seconds() > kSlowSeconds ? kSlowRounds : kCalibrationRounds,
-                                batch_for(trial.last_seconds()));
+  TrialTimes times = trial->time(instance, seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds, batch_for(seconds));
   quiet_(false);
   if (times.failure) {
     report.pass = false, report.failure = "while timed: " + times.failure->detail;
@@ -299,7 +322,7 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::v
       failure = trial->loaded();
     }
     if (failure) instance.pass = false, instance.failure = failure->detail;
-    else KERNELIFT_TRY(calibrate_instance(*trial, i, instance));
+    else KERNELIFT_TRY(calibrate_instance(trial, i, instance));
     if (ended())
       return environment_error("the time was over before the original had been measured on all " +
                                std::to_string(mep_.instances.size()) + " recorded instances");

@@ -44,6 +44,9 @@ struct BaselineReport {
   std::string complaint() const;
 };
 
+/// What to say of an original that leaves different answers in a buffer.
+std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
+
 Json to_json(const BaselineReport& report);
 Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where);
 
@@ -82,17 +85,21 @@ class Runner {
     size_t instance = 0;
     double weight = 1;
   };
+  using Results = std::vector<std::vector<std::byte>>;  ///< Of all buffers, then all variables; empty of pure inputs.
   Runner() = default;
-  Status calibrate_instance(Trial& trial, size_t instance, InstanceReport& report);
-  Status learn_writes(size_t instance, const std::vector<std::vector<std::byte>>& results);
-  bool consistent_under_poison(size_t instance, size_t region, const std::vector<std::vector<std::byte>>& results);
-  void set_tolerances(size_t instance, const std::vector<std::vector<std::byte>>& once,
-                      const std::vector<std::vector<std::byte>>& again);
+  /// What it learns of an instance only a fresh `trial` knows.
+  Status calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance, InstanceReport& report);
+  Status learn_writes(size_t instance, const Results& results);
+  bool consistent_under_poison(size_t instance, size_t region, const Results& results);
+  /// From runs of the original on the same memory. Says what does not repeat; empty: all does.
+  std::string set_tolerances(size_t instance, const std::vector<Results>& runs);
+  /// Adds what the original leaves where blocks come in another order; nothing where it cannot be run so.
+  Status run_on_other_cores(size_t instance, std::vector<Results>& runs);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
   void add_envelopes();
   /// Finds the instances that stand for others when candidates are screened.
   void group_instances();
-  std::vector<std::vector<std::byte>> snapshot(size_t instance) const;
+  Results snapshot(size_t instance) const;
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// The evaluation's time is over.
   bool ended() const;

@@ -16,6 +16,8 @@ constexpr double kStandardUlps = 16;
 constexpr double kNarrowUlps = 2;
 // The original was seen a few times only: its true spread is larger than the seen one.
 constexpr double kSpreadMargin = 2;
+// A thousandth of a float, thousands of terms added up in another order; a few hundredths of a half.
+constexpr double kRunUlps = 8192, kNarrowRunUlps = 64;
 
 double integer_distance(const ElementType& type, const std::byte* a, const std::byte* b) {
   uint64_t left = 0, right = 0;
@@ -33,6 +35,13 @@ double integer_distance(const ElementType& type, const std::byte* a, const std::
 FloatTolerance FloatTolerance::standard(const ElementType& type) {
   FloatTolerance tolerance;
   if (type.is_float()) tolerance.ulps = type.width == 2 ? kNarrowUlps : kStandardUlps;
+  return tolerance;
+}
+
+FloatTolerance FloatTolerance::between_runs(const ElementType& type) {
+  FloatTolerance tolerance;
+  if (type.is_float()) tolerance.ulps = type.width == 2 ? kNarrowRunUlps : kRunUlps;
+  tolerance.envelope = tolerance.ulps * type.epsilon();
   return tolerance;
 }
 

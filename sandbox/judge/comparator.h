@@ -27,6 +27,9 @@ struct FloatTolerance {
 
   /// The default for a type, before anything is known of the kernel.
   static FloatTolerance standard(const ElementType& type);
+  /// Within which two runs of one program may differ: sums that threads add up in any order. What is further apart is
+  /// another answer.
+  static FloatTolerance between_runs(const ElementType& type);
   /// Widened so that it covers `spread` (a distance in ULP and an absolute one) with a margin.
   FloatTolerance covering(double ulps_seen, double absolute_seen) const;
   /// "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP"; "exact" of a type that is none of floating point.

@@ -64,6 +64,16 @@ inline std::map<std::string, FakeImage> images() {
     call.out[0] += call.in[2] != -99.0f;
     return FakeRun{50e-6};
   });
+  add("takes turns", [turn = std::make_shared<int>(0)](const Scale& call) {
+    call.run();
+    std::swap(call.out[0], call.out[1 + ++*turn % 2]);
+    return FakeRun{100e-6};
+  });
+  add("adds up in any order", [turn = std::make_shared<int>(0)](const Scale& call) {
+    call.run();
+    call.out[0] *= 1 + 1e-5f * float(++*turn % 2);
+    return FakeRun{100e-6};
+  });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });

@@ -16,7 +16,8 @@ using fake::images;
 using fake::scale;
 
 struct Rig {
-  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}) : fixture(std::move(made)), device(images()) {
+  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}, const std::string& image = "original")
+      : fixture(std::move(made)), device(images()) {
     auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) { announced.push_back(what); });
     if (!created.ok()) {
       trouble = created.error().message;
@@ -24,7 +25,7 @@ struct Rig {
     }
     runner = std::move(*created);
     GpuOriginal original;
-    original.code.image = "original", original.application = application;
+    original.code.image = image, original.application = application;
     auto calibrated = runner->calibrate(original);
     if (calibrated.ok()) report = *calibrated;
     else trouble = calibrated.error().message;
@@ -51,6 +52,26 @@ TEST(GpuRunner, ReproducesTheCaptureAndAnnouncesItsExperiments) {
   ASSERT_EQ(rig.report.instances.size(), 2u);
   EXPECT_NEAR(rig.report.instances[0].seconds, 100e-6, 1e-9);
   EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison 1 1", ""));
+}
+
+TEST(GpuRunner, SaysOfAnOriginalThatDoesNotRepeatThatItDoesNot) {
+  Rig rig(scale(), {}, "", "takes turns");
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_FALSE(rig.report.pass());
+  EXPECT_THAT(rig.report.complaint(), HasSubstr("the original itself does not repeat: "));
+  EXPECT_THAT(rig.report.complaint(), HasSubstr(" of 3000 elements of out differ between two runs"));
+  Rig rounds(scale(), {}, "", "adds up in any order");
+  ASSERT_EQ(rounds.trouble, "");
+  EXPECT_TRUE(rounds.report.pass()) << rounds.report.complaint();
+}
+
+TEST(GpuRunner, DoesNotBlameTheKernelForWhatOnlyClangComputesOtherwise) {
+  Rig rig(scale(), {}, "original", "wrong");
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_FALSE(rig.report.pass());
+  EXPECT_THAT(rig.report.complaint(), HasSubstr("the application's own machine code reproduces the capture, its source as clang builds it does not (out: 1 of 3000"));
+  Rig both(scale(), {}, "wrong", "wrong");
+  EXPECT_THAT(both.report.complaint(), ::testing::Not(HasSubstr("the application's own")));
 }
 
 TEST(GpuRunner, MeasuresWhoIsFasterAndWhoIsNot) {
