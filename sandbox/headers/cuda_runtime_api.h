@@ -4,6 +4,7 @@
 #include "kernelift/qualifiers.h"
 #include "kernelift/runtime/device.h"
 #include "kernelift/runtime/execution.h"
+#include "kernelift/runtime/graph.h"
 #include "kernelift/runtime/memory.h"
 #include "kernelift/runtime/stream.h"
 #include "kernelift/runtime/texture.h"

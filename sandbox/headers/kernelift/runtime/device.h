@@ -16,6 +16,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* properties, int devic
 cudaError_t cudaChooseDevice(int* device, const struct cudaDeviceProp* properties);
 cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaThreadSynchronize(void);  // Gone from CUDA 13, as the next; old programs call them.
+cudaError_t cudaThreadExit(void);
 cudaError_t cudaDeviceReset(void);
 cudaError_t cudaSetDeviceFlags(unsigned int flags);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);

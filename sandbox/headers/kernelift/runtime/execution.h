@@ -14,6 +14,9 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
 cudaError_t cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache config);
 cudaError_t cudaFuncSetSharedMemConfig(const void* function, enum cudaSharedMemConfig config);
+cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size);
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t* handle, const void* function);
+cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function);
 cudaError_t cudaFuncGetName(const char** name, const void* function);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_size, size_t shared);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int block_size,

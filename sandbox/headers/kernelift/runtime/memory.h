@@ -33,6 +33,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream __dv(0));
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters);
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream __dv(0));
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms* parameters);
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms* parameters, cudaStream_t stream __dv(0));
 cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset __dv(0),
                                enum cudaMemcpyKind kind __dv(cudaMemcpyHostToDevice));
 cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offset __dv(0),
@@ -60,6 +62,8 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, struct cudaM
                                  cudaStream_t stream __dv(0));
 cudaError_t cudaMemRangeGetAttribute(void* data, size_t data_size, enum cudaMemRangeAttribute attribute,
                                      const void* pointer, size_t count);
+cudaError_t cudaMemRangeGetAttributes(void** data, size_t* sizes, enum cudaMemRangeAttribute* attributes,
+                                      size_t attribute_count, const void* pointer, size_t count);
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
@@ -69,6 +73,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* list, size_t count);
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags* flags, cudaMemPool_t pool, struct cudaMemLocation* location);
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags);

@@ -21,6 +21,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t length __dv(0),
                                      unsigned int flags __dv(cudaMemAttachSingle));
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from);
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID id, const cudaLaunchAttributeValue* value);
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID id, cudaLaunchAttributeValue* value);
 

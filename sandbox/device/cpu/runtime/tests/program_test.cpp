@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,22 @@ void build_and_run(const std::string& build) {
   ASSERT_TRUE(ran.ok()) << ran.error().message;
   EXPECT_TRUE(ran->ok()) << ran->out << ran->err;
   EXPECT_NE(ran->out.find("PASS\n"), std::string::npos) << ran->out << ran->err;
+}
+
+TEST(Headers, DeclareEveryFunctionThatTheTableOfTheRuntimeCallsFullOrPartial) {
+  auto table = read_text(KL_SOURCE_DIR "/docs/cuda-runtime.md");
+  ASSERT_TRUE(table.ok());
+  std::string headers;
+  for (const fs::directory_entry& entry : fs::directory_iterator(KL_SOURCE_DIR "/sandbox/headers/kernelift/runtime"))
+    headers += *read_text(entry.path());
+  const std::regex row("\\| `(cuda\\w+)` \\| (full|partial) \\|");
+  int rows = 0;
+  for (std::sregex_iterator at(table->begin(), table->end(), row), end; at != end; ++at, ++rows) {
+    const std::string name = (*at)[1];
+    if (name.find("_v2") != name.npos) continue;  // What the plain name is renamed to.
+    EXPECT_NE(headers.find(name + "("), std::string::npos) << name;
+  }
+  EXPECT_GT(rows, 150);
 }
 
 class Program : public testing::TestWithParam<std::string> {};
