@@ -1,4 +1,4 @@
-// The HIP runtime API over CUDA's (DESIGN D11): names only, no code of its own.
+// The HIP runtime API over CUDA's (DESIGN D11): names, and a few calls said with others.
 #pragma once
 #ifndef __HIP_PLATFORM_NVIDIA__
 #define __HIP_PLATFORM_NVIDIA__ 1
@@ -7,4 +7,6 @@
 #include "hip_version.h"
 #include "../kernelift/hip/errors.h"
 #include "../kernelift/hip/types.h"
+#include "../kernelift/hip/attributes.h"
 #include "../kernelift/hip/functions.h"
+#include "../kernelift/hip/calls.h"

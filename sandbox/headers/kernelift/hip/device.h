@@ -1,5 +1,5 @@
 // HIP's device language where it differs from CUDA's: the names of the index variables, warp operations without a mask
-// (over the whole warp of 32), dynamic shared memory and launches by macro.
+// (over the whole warp of 32), AMD's builtins, dynamic shared memory and launches by macro.
 #pragma once
 #define hipThreadIdx_x (threadIdx.x)
 #define hipThreadIdx_y (threadIdx.y)
@@ -52,6 +52,49 @@ static __device__ __forceinline__ unsigned long long wall_clock64() { return __n
 static __device__ __forceinline__ float atomicAddNoRet(float* address, float value) { return atomicAdd(address, value); }
 static __device__ __forceinline__ float unsafeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
 static __device__ __forceinline__ double unsafeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ float safeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ double safeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ unsigned int __bitextract_u32(unsigned int word, unsigned int from, unsigned int width) {
+  from &= 31, width &= 31;
+  return word >> from & ((1u << width) - 1);
+}
+static __device__ __forceinline__ unsigned int __bitinsert_u32(unsigned int word, unsigned int bits, unsigned int from,
+                                                               unsigned int width) {
+  from &= 31, width &= 31;
+  const unsigned int mask = ((1u << width) - 1) << from;
+  return (word & ~mask) | (bits << from & mask);
+}
+/// HIP's device code may call it; CUDA's may not. The C library's is the host's.
+static __device__ __forceinline__ void abort() { __trap(); }
+
+// AMD's builtins that portable sources use, on a wavefront of 32.
+#define __AMDGCN_WAVEFRONT_SIZE 32
+#define __AMDGCN_WAVEFRONT_SIZE__ 32
+#define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
+#define __HIP_MEMORY_SCOPE_WAVEFRONT 2
+#define __HIP_MEMORY_SCOPE_WORKGROUP 3
+#define __HIP_MEMORY_SCOPE_AGENT 4
+#define __HIP_MEMORY_SCOPE_SYSTEM 5
+#define __builtin_amdgcn_workitem_id_x() (threadIdx.x)
+#define __builtin_amdgcn_workitem_id_y() (threadIdx.y)
+#define __builtin_amdgcn_workitem_id_z() (threadIdx.z)
+#define __builtin_amdgcn_workgroup_id_x() (blockIdx.x)
+#define __builtin_amdgcn_workgroup_id_y() (blockIdx.y)
+#define __builtin_amdgcn_workgroup_id_z() (blockIdx.z)
+#define __builtin_amdgcn_wavefrontsize() 32u
+#define __builtin_amdgcn_s_barrier() __syncthreads()
+#define __builtin_amdgcn_wave_barrier() __syncwarp()
+#define __builtin_amdgcn_fence(order, scope) __threadfence_system()
+#define __builtin_amdgcn_s_sleep(cycles) ((void)0)
+#define __builtin_amdgcn_sched_barrier(mask) ((void)0)
+#define __builtin_amdgcn_rcpf(x) (1.0f / (x))
+#define __builtin_amdgcn_sqrtf(x) sqrtf(x)
+#define __builtin_amdgcn_rsqf(x) rsqrtf(x)
+#define __builtin_amdgcn_readlane(value, lane) ((int)__shfl_sync(0xffffffffu, (int)(value), (lane)))
+#define __builtin_amdgcn_readfirstlane(value) ((int)__shfl_sync(__activemask(), (int)(value), __ffs(__activemask()) - 1))
+#define __builtin_amdgcn_ds_bpermute(address, value) ((int)__shfl_sync(0xffffffffu, (int)(value), (int)(address) >> 2))
+#define __builtin_amdgcn_mbcnt_lo(mask, base) (__popc((mask) & ((1u << __lane_id()) - 1)) + (base))
+#define __builtin_amdgcn_mbcnt_hi(mask, base) (base)
 #ifdef __CUDA_ARCH__
 #define __HIP_DEVICE_COMPILE__ 1
 #endif

@@ -1,4 +1,4 @@
-// HIP's functions by CUDA's names, where they differ by the prefix only; then those that differ more.
+// HIP's functions that differ from CUDA's by the prefix only; the others are in calls.h.
 #pragma once
 #define hipChooseDevice cudaChooseDevice
 #define hipCreateChannelDesc cudaCreateChannelDesc
@@ -49,15 +49,41 @@
 #define hipGetDeviceProperties cudaGetDeviceProperties
 #define hipGetErrorName cudaGetErrorName
 #define hipGetErrorString cudaGetErrorString
+#define hipGetFuncBySymbol cudaGetFuncBySymbol
 #define hipGetLastError cudaGetLastError
 #define hipGetSymbolAddress cudaGetSymbolAddress
 #define hipGetSymbolSize cudaGetSymbolSize
+#define hipGraphAddChildGraphNode cudaGraphAddChildGraphNode
+#define hipGraphAddDependencies cudaGraphAddDependencies
+#define hipGraphAddEmptyNode cudaGraphAddEmptyNode
+#define hipGraphAddEventRecordNode cudaGraphAddEventRecordNode
+#define hipGraphAddEventWaitNode cudaGraphAddEventWaitNode
+#define hipGraphAddHostNode cudaGraphAddHostNode
+#define hipGraphAddKernelNode cudaGraphAddKernelNode
+#define hipGraphAddMemcpyNode cudaGraphAddMemcpyNode
+#define hipGraphAddMemcpyNode1D cudaGraphAddMemcpyNode1D
+#define hipGraphAddMemsetNode cudaGraphAddMemsetNode
+#define hipGraphClone cudaGraphClone
 #define hipGraphCreate cudaGraphCreate
 #define hipGraphDestroy cudaGraphDestroy
+#define hipGraphDestroyNode cudaGraphDestroyNode
 #define hipGraphExecDestroy cudaGraphExecDestroy
+#define hipGraphExecGetFlags cudaGraphExecGetFlags
+#define hipGraphExecHostNodeSetParams cudaGraphExecHostNodeSetParams
+#define hipGraphExecKernelNodeSetParams cudaGraphExecKernelNodeSetParams
+#define hipGraphExecMemcpyNodeSetParams1D cudaGraphExecMemcpyNodeSetParams1D
+#define hipGraphExecMemsetNodeSetParams cudaGraphExecMemsetNodeSetParams
+#define hipGraphExecUpdate cudaGraphExecUpdate
 #define hipGraphGetNodes cudaGraphGetNodes
+#define hipGraphGetRootNodes cudaGraphGetRootNodes
 #define hipGraphInstantiate cudaGraphInstantiate
+#define hipGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
+#define hipGraphKernelNodeGetParams cudaGraphKernelNodeGetParams
+#define hipGraphKernelNodeSetParams cudaGraphKernelNodeSetParams
 #define hipGraphLaunch cudaGraphLaunch
+#define hipGraphNodeFindInClone cudaGraphNodeFindInClone
+#define hipGraphNodeGetType cudaGraphNodeGetType
+#define hipGraphNodeSetEnabled cudaGraphNodeSetEnabled
 #define hipGraphUpload cudaGraphUpload
 #define hipHostGetDevicePointer cudaHostGetDevicePointer
 #define hipHostGetFlags cudaHostGetFlags
@@ -71,6 +97,7 @@
 #define hipLaunchHostFunc cudaLaunchHostFunc
 #define hipLaunchKernel cudaLaunchKernel
 #define hipLaunchKernelEx cudaLaunchKernelEx
+#define hipLaunchKernelExC cudaLaunchKernelExC
 #define hipMalloc cudaMalloc
 #define hipMalloc3D cudaMalloc3D
 #define hipMalloc3DArray cudaMalloc3DArray
@@ -83,17 +110,22 @@
 #define hipMemGetInfo cudaMemGetInfo
 #define hipMemPoolCreate cudaMemPoolCreate
 #define hipMemPoolDestroy cudaMemPoolDestroy
+#define hipMemPoolGetAccess cudaMemPoolGetAccess
 #define hipMemPoolGetAttribute cudaMemPoolGetAttribute
+#define hipMemPoolSetAccess cudaMemPoolSetAccess
 #define hipMemPoolSetAttribute cudaMemPoolSetAttribute
 #define hipMemPoolTrimTo cudaMemPoolTrimTo
 #define hipMemPrefetchAsync cudaMemPrefetchAsync
 #define hipMemRangeGetAttribute cudaMemRangeGetAttribute
+#define hipMemRangeGetAttributes cudaMemRangeGetAttributes
 #define hipMemcpy cudaMemcpy
 #define hipMemcpy2D cudaMemcpy2D
 #define hipMemcpy2DAsync cudaMemcpy2DAsync
 #define hipMemcpy2DToArray cudaMemcpy2DToArray
 #define hipMemcpy3D cudaMemcpy3D
 #define hipMemcpy3DAsync cudaMemcpy3DAsync
+#define hipMemcpy3DPeer cudaMemcpy3DPeer
+#define hipMemcpy3DPeerAsync cudaMemcpy3DPeerAsync
 #define hipMemcpyAsync cudaMemcpyAsync
 #define hipMemcpyFromSymbol cudaMemcpyFromSymbol
 #define hipMemcpyFromSymbolAsync cudaMemcpyFromSymbolAsync
@@ -124,12 +156,15 @@
 #define hipStreamAddCallback cudaStreamAddCallback
 #define hipStreamAttachMemAsync cudaStreamAttachMemAsync
 #define hipStreamBeginCapture cudaStreamBeginCapture
+#define hipStreamBeginCaptureToGraph cudaStreamBeginCaptureToGraph
+#define hipStreamCopyAttributes cudaStreamCopyAttributes
 #define hipStreamCreate cudaStreamCreate
 #define hipStreamCreateWithFlags cudaStreamCreateWithFlags
 #define hipStreamCreateWithPriority cudaStreamCreateWithPriority
 #define hipStreamDestroy cudaStreamDestroy
 #define hipStreamEndCapture cudaStreamEndCapture
 #define hipStreamGetAttribute cudaStreamGetAttribute
+#define hipStreamGetCaptureInfo cudaStreamGetCaptureInfo
 #define hipStreamGetDevice cudaStreamGetDevice
 #define hipStreamGetFlags cudaStreamGetFlags
 #define hipStreamGetId cudaStreamGetId
@@ -140,21 +175,3 @@
 #define hipStreamSynchronize cudaStreamSynchronize
 #define hipStreamWaitEvent cudaStreamWaitEvent
 #define hipThreadExchangeStreamCaptureMode cudaThreadExchangeStreamCaptureMode
-
-#define hipHostMalloc kernelift_hip_host_malloc
-#define hipHostAlloc cudaHostAlloc
-#define hipMallocHost cudaMallocHost
-#define hipHostFree cudaFreeHost
-#define hipFreeHost cudaFreeHost
-#define hipMemcpyHtoD(to, from, size) cudaMemcpy((void*)(to), (from), (size), cudaMemcpyHostToDevice)
-#define hipMemcpyDtoH(to, from, size) cudaMemcpy((to), (const void*)(from), (size), cudaMemcpyDeviceToHost)
-#define hipMemcpyDtoD(to, from, size) cudaMemcpy((void*)(to), (const void*)(from), (size), cudaMemcpyDeviceToDevice)
-#define hipGetDevicePropertiesR0600 cudaGetDeviceProperties
-#define hipExtMallocWithFlags(pointer, size, flags) cudaMalloc((pointer), (size))
-#define hipMemcpyWithStream(to, from, size, kind, stream) \
-  (cudaMemcpyAsync((to), (from), (size), (kind), (stream)), cudaStreamSynchronize(stream))
-/// hipHostMalloc's flags may be left out, and its pointer is typed.
-template <class T> static inline cudaError_t kernelift_hip_host_malloc(T** pointer, size_t size, unsigned int flags = 0) {
-  // HIP's own flags (coherent, NUMA user…) lie above CUDA's and say nothing here.
-  return ::cudaHostAlloc((void**)(void*)pointer, size, flags & 7u);
-}

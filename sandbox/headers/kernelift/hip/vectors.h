@@ -1,15 +1,20 @@
 // HIP's vector types are CUDA's with arithmetic: element by element, between vectors and with a scalar. Templates, so that
-// an application's own operator for one of the types comes before them. HIP's constructors are not here: a type cannot get
-// them from outside.
+// an application's own operator for one of the types comes before them. HIP's constructors are in types/vectors.h: a type
+// cannot get them from outside.
 #pragma once
 #ifdef __cplusplus
 #include <cuda_runtime.h>
 
 template <class V> struct kernelift_lanes {};
-#define KL_LANES(name, type, n)                \
-  template <> struct kernelift_lanes<name> {   \
-    typedef type element;                      \
-    enum { count = n };                        \
+template <class E, unsigned int n> struct kernelift_vector {};
+template <class E, unsigned int n> using HIP_vector_type = typename kernelift_vector<E, n>::vector;
+#define KL_LANES(name, type, n)                  \
+  template <> struct kernelift_vector<type, n> { \
+    typedef name vector;                         \
+  };                                             \
+  template <> struct kernelift_lanes<name> {     \
+    typedef type element;                        \
+    enum { count = n };                          \
   };
 #define KL_LANES1234(name, type) KL_LANES(name##1, type, 1) KL_LANES(name##2, type, 2) KL_LANES(name##3, type, 3) KL_LANES(name##4, type, 4)
 KL_LANES1234(char, signed char)

@@ -1,5 +1,5 @@
-// cudaDeviceProp as CUDA 13 lays it out. Five fields that CUDA 13 dropped and many sources still print live in what is
-// reserved there, so the size is the same and such sources compile.
+// cudaDeviceProp as CUDA 13 lays it out. Fields that CUDA 13 dropped and many sources still print, and one of HIP's,
+// live in what is reserved there, so the size is the same and such sources compile.
 #pragma once
 #include "handles.h"
 
@@ -43,5 +43,6 @@ struct cudaDeviceProp {
   unsigned int gpuPciDeviceID, gpuPciSubsystemID;
   int hostNumaMultinodeIpcSupported;
   int clockRate, memoryClockRate, computeMode, deviceOverlap, kernelExecTimeoutEnabled;  // gone from CUDA 13
-  int reserved[51];
+  char gcnArchName[64];                                                                  // HIP's
+  int reserved[35];
 };

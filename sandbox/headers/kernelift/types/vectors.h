@@ -4,11 +4,40 @@
 #pragma once
 #include "../qualifiers.h"
 
-#define KL_VECTOR1(name, element) typedef struct name##1 { element x; } name##1;
-#define KL_VECTOR2(name, element, align) typedef struct __attribute__((aligned(align))) name##2 { element x, y; } name##2;
-#define KL_VECTOR3(name, element) typedef struct name##3 { element x, y, z; } name##3;
-#define KL_VECTOR4(name, element, align, suffix) \
-  typedef struct __attribute__((aligned(align))) name##4##suffix { element x, y, z, w; } name##4##suffix;
+#if defined(__HIP__) && defined(__cplusplus) && __cplusplus >= 201103L
+/// HIP's constructors: of every element, or of one value for all. The default one stays trivial, so that shared memory,
+/// unions and calls take these types as they take C's.
+#define KL_MAKE1(name, e) \
+  name() = default;       \
+  __host__ __device__ constexpr explicit name(e vx) : x(vx) {}
+#define KL_MAKE2(name, e)                                                \
+  name() = default;                                                      \
+  __host__ __device__ constexpr explicit name(e all) : x(all), y(all) {} \
+  __host__ __device__ constexpr name(e vx, e vy) : x(vx), y(vy) {}
+#define KL_MAKE3(name, e)                                                        \
+  name() = default;                                                              \
+  __host__ __device__ constexpr explicit name(e all) : x(all), y(all), z(all) {} \
+  __host__ __device__ constexpr name(e vx, e vy, e vz) : x(vx), y(vy), z(vz) {}
+#define KL_MAKE4(name, e)                                                                \
+  name() = default;                                                                      \
+  __host__ __device__ constexpr explicit name(e all) : x(all), y(all), z(all), w(all) {} \
+  __host__ __device__ constexpr name(e vx, e vy, e vz, e vw) : x(vx), y(vy), z(vz), w(vw) {}
+#else
+#define KL_MAKE1(name, e)
+#define KL_MAKE2(name, e)
+#define KL_MAKE3(name, e)
+#define KL_MAKE4(name, e)
+#endif
+
+#define KL_VECTOR1(name, element) typedef struct name##1 { element x; KL_MAKE1(name##1, element) } name##1;
+#define KL_VECTOR2(name, element, align) \
+  typedef struct __attribute__((aligned(align))) name##2 { element x, y; KL_MAKE2(name##2, element) } name##2;
+#define KL_VECTOR3(name, element) typedef struct name##3 { element x, y, z; KL_MAKE3(name##3, element) } name##3;
+#define KL_VECTOR4(name, element, align, suffix)                     \
+  typedef struct __attribute__((aligned(align))) name##4##suffix {   \
+    element x, y, z, w;                                              \
+    KL_MAKE4(name##4##suffix, element)                               \
+  } name##4##suffix;
 #define KL_VECTORS(name, element, align2, align4) \
   KL_VECTOR1(name, element) KL_VECTOR2(name, element, align2) KL_VECTOR3(name, element) KL_VECTOR4(name, element, align4, )
 /// 32-byte vectors come with both alignments since CUDA 13; the plain name has 16.
@@ -30,6 +59,10 @@ KL_WIDE_VECTORS(longlong, long long)
 KL_WIDE_VECTORS(ulonglong, unsigned long long)
 KL_WIDE_VECTORS(double, double)
 
+#undef KL_MAKE1
+#undef KL_MAKE2
+#undef KL_MAKE3
+#undef KL_MAKE4
 #undef KL_VECTOR1
 #undef KL_VECTOR2
 #undef KL_VECTOR3

@@ -24,7 +24,7 @@ constexpr int kReservedShared = 1024;
 constexpr int kDefaultClock = 2000000, kMemoryClock = 1600000;  ///< kHz; the memory's is plausible, not measured.
 constexpr int kMemoryBusBits = 128;
 /// Where CUDA 13 reserves space, our lean headers keep the fields that it dropped and many programs still print.
-enum { kReservedClock, kReservedMemoryClock, kReservedComputeMode, kReservedOverlap, kReservedTimeout };
+enum { kReservedClock, kReservedMemoryClock, kReservedComputeMode, kReservedOverlap, kReservedTimeout, kReservedArchitecture };
 
 std::string cpu_info(const std::string& key) {
   std::ifstream file("/proc/cpuinfo");
@@ -82,6 +82,7 @@ cudaDeviceProp measure_device() {
   p.reserved[kReservedClock] = megahertz > 0 ? int(megahertz * 1000) : kDefaultClock;
   p.reserved[kReservedMemoryClock] = kMemoryClock;
   p.reserved[kReservedOverlap] = 1;
+  std::memcpy(&p.reserved[kReservedArchitecture], "cpu", sizeof "cpu");
   return p;
 }
 

@@ -61,6 +61,7 @@ TEST(KL_ABI_SUITE, DevicePropertiesAreLaidOutAlike) {
 #ifdef KL_ABI_LEAN
   EXPECT_EQ(offsetof(ours::cudaDeviceProp, reserved), offsetof(::cudaDeviceProp, clockRate));
   EXPECT_EQ(offsetof(::cudaDeviceProp, kernelExecTimeoutEnabled) - offsetof(::cudaDeviceProp, clockRate), 4 * sizeof(int));
+  EXPECT_EQ(offsetof(::cudaDeviceProp, gcnArchName) - offsetof(::cudaDeviceProp, clockRate), 5 * sizeof(int));
 #else
   EXPECT_SAME_PLACE(cudaDeviceProp, reserved);
 #endif

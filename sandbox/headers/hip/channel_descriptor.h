@@ -1,0 +1,3 @@
+// HIP: channel descriptions.
+#pragma once
+#include "hip_runtime_api.h"

@@ -1,0 +1,3 @@
+// HIP: texture types.
+#pragma once
+#include "hip_runtime_api.h"

@@ -1,0 +1,3 @@
+// The older place of ROC-TX.
+#pragma once
+#include "roctracer/roctx.h"
