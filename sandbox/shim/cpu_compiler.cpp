@@ -15,6 +15,7 @@
 #include "sandbox/compile/paths.h"
 #include "sandbox/shim/device_code.h"
 #include "sandbox/shim/link_stub.h"
+#include "sandbox/shim/unsupported.h"
 
 namespace kernelift::shim {
 namespace fs = std::filesystem;
@@ -203,7 +204,9 @@ Status link(const CompilerCommand& command, const ShimConfig& config, const Temp
   if (has_device_link) argv.push_back(linked.string());
   argv.insert(argv.end(), command.link_flags.begin(), command.link_flags.end());
   argv.insert(argv.end(), {"-L" + (config.root / "lib64").string(), "-lcudart", "-lpthread", "-ldl", "-lm"});
-  return spawn(argv);
+  Status status = spawn(argv);
+  if (!status.ok()) std::fputs(name_unsupported_libraries(command.link_flags).c_str(), stderr);
+  return status;
 }
 
 }  // namespace

@@ -74,9 +74,12 @@ Status copy_runtime(const fs::path& libraries) {
   for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
     if (library.path().filename().string().starts_with("libtbb.so")) KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(" + copy.string() + ")\n";
-  for (const char* name : {"libcudart.so", "libcudart_static.a"}) KERNELIFT_TRY(write_atomically(libraries / name, script));
-  // The device runtime (dynamic parallelism) has nothing in it here; an empty archive links.
-  return write_atomically(libraries / "libcudadevrt.a", std::string_view("!<arch>\n"));
+  for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
+    KERNELIFT_TRY(write_atomically(libraries / name, script));
+  // Builds name these out of habit. What they export is in our headers or nowhere; an empty archive links.
+  for (const char* name : {"libcudadevrt.a", "libcuda.a", "libnvToolsExt.a", "libroctx64.a"})
+    KERNELIFT_TRY(write_atomically(libraries / name, std::string_view("!<arch>\n")));
+  return done();
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ struct Kind {
 };
 
 constexpr std::string_view kMissing = "file not found", kOnGpu = "build and record this program on a machine with its GPU";
+constexpr std::string_view kUndeclared = "undeclared identifier", kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
+constexpr std::string_view kDriver = "the driver API (cu…)", kByRuntime = "call the runtime API and launch with <<<>>>";
 constexpr Kind kKinds[] = {
     {"'cub/", kMissing, "the library cub", kOnGpu},
     {"'thrust/", kMissing, "the library thrust", kOnGpu},
@@ -34,8 +36,23 @@ constexpr Kind kKinds[] = {
     {"'hipcub/", kMissing, "the library hipCUB", kOnGpu},
     {"'rocprim/", kMissing, "the library rocPRIM", kOnGpu},
     {"'hiprand", kMissing, "the library hipRAND", kOnGpu},
-    {"kernel launch from __device__ or __global__ function", "error", "a launch from device code (dynamic parallelism)",
-     "launch from host code"},
+    {"'rocrand", kMissing, "the library rocRAND", kOnGpu},
+    {"'rocblas", kMissing, "the library rocBLAS", kOnGpu},
+    {"'hipblas", kMissing, "the library hipBLAS", kOnGpu},
+    {"'hipsparse", kMissing, "the library hipSPARSE", kOnGpu},
+    {"'hipfft", kMissing, "the library hipFFT", kOnGpu},
+    {"kernel launch from __device__ or __global__ function", "error", kLaunchOnDevice, "launch from host code"},
+    {"cudaLaunchDevice", kUndeclared, kLaunchOnDevice, "launch from host code"},
+    {"'cuInit'", kUndeclared, kDriver, kByRuntime},
+    {"'cuDevice", kUndeclared, kDriver, kByRuntime},
+    {"'cuCtx", kUndeclared, kDriver, kByRuntime},
+    {"'cuMem", kUndeclared, kDriver, kByRuntime},
+    {"'cuStream", kUndeclared, kDriver, kByRuntime},
+    {"'cuModule", kUndeclared, kDriver, kByRuntime},
+    {"'cuLaunch", kUndeclared, kDriver, kByRuntime},
+    {"'hipModule", "", "a module loaded at run time (hipModule…)", kByRuntime},
+    {"'hipCtx", "", "a context of one's own (hipCtx…)", "leave the contexts to the runtime: hipSetDevice"},
+    {"'__builtin_amdgcn_", kUndeclared, "this builtin of AMD's compiler", "say it with HIP's functions"},
     {"'texture'", "no template named", "a texture reference (CUDA 12 removed them)", "read global memory"},
     {"'surface'", "no template named", "a surface reference (CUDA 12 removed them)", "write global memory"},
     {"'this_cluster'", "no member named", "a thread block cluster", kOnGpu},
@@ -67,6 +84,17 @@ std::string name_unsupported(const std::string& diagnostics) {
               std::string(kind.instead) + "\n";
     }
   }
+  return text;
+}
+
+std::string name_unsupported_libraries(const std::vector<std::string>& link_flags) {
+  std::string text;
+  for (const std::string& flag : link_flags)
+    for (const Kind& kind : kKinds)
+      if (kind.also == kMissing && !kind.contains.ends_with('/') && flag.starts_with("-l" + std::string(kind.contains.substr(1)))) {
+        text += flag + ": " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " + std::string(kind.instead) + "\n";
+        break;
+      }
   return text;
 }
 

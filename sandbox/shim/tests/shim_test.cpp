@@ -179,6 +179,16 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
     EXPECT_EQ(outcome.exit_code, 1) << source;
     EXPECT_THAT(outcome.err, HasSubstr(expected)) << source;
   }
+  write("a.cu", "__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n");
+  EXPECT_THAT(run("nvcc -rdc=true -c a.cu -o a.o").err, HasSubstr("a.cu:2:24: error: a launch from device code (dynamic parallelism)"));
+  write("a.cu", "#include <cuda.h>\nint main() { CUmodule m; return cuModuleLoad(&m, \"k.ptx\"); }\n");
+  EXPECT_THAT(run("nvcc a.cu -o a").err, HasSubstr("a.cu:2:33: error: the driver API (cu…) is not supported"));
+  write("a.cpp", "int main() { hipModule_t m; return hipModuleLoad(&m, \"k.co\"); }\n");
+  EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:14: error: a module loaded at run time"));
+  write("a.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return 0; }\n");
+  EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0) << "named out of habit, needed for nothing";
+  write("a.cu", "extern \"C\" int cublasCreate_v2(void**);\nint main() { void* h; return cublasCreate_v2(&h); }\n");
+  EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err, HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
 }
 
 TEST_F(Shims, RefuseAManagedVariablesAddressInADeviceInitialiser) {
