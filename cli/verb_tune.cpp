@@ -141,6 +141,7 @@ std::optional<KernelFacts> profile_original(const fs::path& folder, const Contex
   // What cannot be replayed at all is the evaluator's to say.
   if (!report.ok() || !report->facts) return std::nullopt;
   context.note("  " + diagnose(*report->facts).paragraph());
+  if (report->cross_check) context.note("  " + report->cross_check->text());
   return report->facts;
 }
 

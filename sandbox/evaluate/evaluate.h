@@ -11,6 +11,7 @@
 #include "core/model/evaluator.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
+#include "sandbox/evaluate/cuda/cross_check.h"
 #include "sandbox/evaluate/runner.h"
 
 namespace kernelift {
@@ -52,6 +53,7 @@ struct ReplayReport {
   std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
   std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
   std::optional<KernelFacts> facts;        ///< Of the code that was timed first, on its heaviest instance, if asked for.
+  std::optional<CrossCheck> cross_check;   ///< Of the durations, by another clock; GPUs only.
   std::vector<std::string> notes;          ///< What is not as it was in the application.
   /// By instance: its duration in the application, and what was alive there and is not in the capture (a sentence, or "").
   struct Recorded {

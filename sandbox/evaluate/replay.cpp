@@ -177,6 +177,7 @@ std::string ReplayReport::text() const {
   if (auto found = fidelity())
     text += line("fidelity: %d of %d instances take as long as in the application; by their weights %+.1f %%\n", found->reproduced,
                  found->compared, found->weighted_deviation * 100);
+  if (cross_check) text += cross_check->text() + "\n";
   if (facts) text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " + diagnose(*facts).paragraph() + "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
   return text + (pass() ? "PASS\n" : "FAIL\n");
@@ -187,6 +188,7 @@ Json ReplayReport::json() const {
   if (!compiler.empty()) document["compiler"] = compiler;
   if (by_clang) document["by_clang"] = to_json(*by_clang);
   if (facts) document["facts"] = to_json(*facts), document["diagnosis"] = diagnose(*facts).findings;
+  if (cross_check) document["cross_check"] = to_json(*cross_check);
   if (!notes.empty()) document["notes"] = notes;
   for (auto* mode : {&warm, &cold}) {
     if (!*mode) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
 #include "sandbox/device/cuda/cuda_device.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
@@ -40,7 +41,7 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
   };
-  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch});
+  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch, trace_kernel});
 }
 
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,

@@ -39,6 +39,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     auto& process = gpu.process;
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
+    if (!report.cross_check) report.cross_check = process->cross_check();
     if (with_counters && measured.pass()) {
       with_counters = false;
       auto facts = process->kernel_facts();

@@ -162,6 +162,7 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
     if (facts_.empty()) {
       auto threads = static_cast<uint32_t>(geometry->block.count());
+      kernel_ = kernel->name;
       facts_ = {{"registers", kernel->registers}, {"local_bytes", kernel->local_bytes},
                 {"shared_bytes", kernel->shared_bytes + geometry->shared_bytes}, {"threads", threads}};
       if (kernel->resident_blocks && device.facts().threads_per_multiprocessor > 0)

@@ -27,6 +27,8 @@ class GpuCode {
   void take_down(Steps& steps, size_t index) const;
   /// Where this image keeps the instance's n-th variable; 0: it has none of that name.
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
+  /// As the image spells it; of the first launch.
+  const std::string& kernel() const { return kernel_; }
   /// registers, local_bytes, shared_bytes, threads, occupancy of the first launch.
   const std::map<std::string, double>& facts() const { return facts_; }
 
@@ -49,6 +51,7 @@ class GpuCode {
 
   DeviceImage image_;
   std::vector<Prepared> instances_;
+  std::string kernel_;
   std::map<std::string, double> facts_;
 };
 

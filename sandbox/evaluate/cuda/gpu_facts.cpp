@@ -6,10 +6,15 @@
 
 namespace kernelift {
 
-Result<KernelFacts> GpuRunner::kernel_facts(const LaunchProfiler& profile) {
+size_t GpuRunner::heaviest() const {
   size_t heaviest = 0;
   for (size_t i = 1; i < mep_.instances.size(); ++i)
     if (heavier(mep_, i, heaviest)) heaviest = i;
+  return heaviest;
+}
+
+Result<KernelFacts> GpuRunner::kernel_facts(const LaunchProfiler& profile) {
+  const size_t heaviest = this->heaviest();
   if (heaviest >= report_.instances.size() || !report_.instances[heaviest].pass)
     return environment_error("what the kernel's time goes into is not measured: it does not reproduce its capture");
   const DeviceFacts& device = device_.facts();

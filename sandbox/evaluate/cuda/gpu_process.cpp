@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sandbox/evaluate/runner_wire.h"
 
@@ -87,8 +88,14 @@ class Server {
       runner_ = std::move(*runner);
     }
     auto report = runner_->calibrate(original);
+    std::string check;
+    if (report.ok() && report->pass() && abilities_.trace && !std::exchange(cross_checked_, true)) {
+      auto checked = runner_->cross_check(abilities_.trace);
+      if (checked.ok()) check = to_json(*checked).dump();
+      else report = checked.error();
+    }
     if (!report.ok()) channel_.send(kError, report.error().message);
-    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).number(runner_->usable()).take());
+    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).text(check).number(runner_->usable()).take());
   }
 
   void evaluate(WireReader& reader) {
@@ -119,6 +126,7 @@ class Server {
   const GpuAbilities& abilities_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<GpuRunner> runner_;
+  bool cross_checked_ = false;
 };
 
 }  // namespace
@@ -163,11 +171,16 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   WireReader reader(answer);
   std::string text = reader.text();
   notes_ = reader.texts();
+  std::string check = reader.text();
   bool usable = reader.number();
   if (!reader.ok()) return environment_error("the process that uses the GPU sent nonsense");
   if (!usable) worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
   KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
   KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
+  if (!check.empty()) {
+    KERNELIFT_ASSIGN(Json checked, parse_json(check, "the runner's cross-check"));
+    KERNELIFT_ASSIGN(cross_check_, cross_check_from_json(checked, "the runner's cross-check"));
+  }
   double launches = 0;
   for (auto& instance : report.instances) launches += instance.seconds;
   evaluation_limit_ = kEvaluationSlack + std::chrono::milliseconds(static_cast<int64_t>(launches * kLaunchesWorth * 1e3));

@@ -12,11 +12,14 @@ namespace kernelift {
 
 /// What makes the device in the runner's process; `ordinal` counts GPUs.
 using DeviceFactory = std::function<Result<std::unique_ptr<Device>>(int ordinal)>;
-/// What the runner's process can do: its device, and a profiler (none: facts() has no counters).
+/// What the runner's process can do: its device, a profiler (none: facts() has no counters), a second clock (none: timing is
+/// not cross-checked).
 struct GpuAbilities {
   DeviceFactory device;
   LaunchProfiler profile;
-  GpuAbilities(DeviceFactory make, LaunchProfiler measure = {}) : device(std::move(make)), profile(std::move(measure)) {}
+  KernelTracer trace;
+  GpuAbilities(DeviceFactory make, LaunchProfiler measure = {}, KernelTracer tracer = {})
+      : device(std::move(make)), profile(std::move(measure)), trace(std::move(tracer)) {}
 };
 
 class GpuProcess {
@@ -41,6 +44,8 @@ class GpuProcess {
   /// The experiment on the original that it was at when it died; empty: none.
   std::string experiment() const { return worker_.cell().read_item(); }
   const std::vector<std::string>& notes() const { return notes_; }
+  /// By the first calibration that passed, if there is a second clock.
+  const std::optional<CrossCheck>& cross_check() const { return cross_check_; }
 
   /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers. `opened`: one
   /// that was opened already, for the first try.
@@ -54,6 +59,7 @@ class GpuProcess {
   Worker worker_;
   DeviceFacts facts_;
   std::vector<std::string> notes_;
+  std::optional<CrossCheck> cross_check_;
   std::chrono::milliseconds evaluation_limit_{0};
   bool answered_ = true;
 };

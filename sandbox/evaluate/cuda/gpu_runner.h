@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/model/kernel_facts.h"
+#include "sandbox/evaluate/cuda/cross_check.h"
 #include "sandbox/evaluate/cuda/gpu_code.h"
 #include "sandbox/evaluate/runner.h"
 
@@ -17,7 +18,7 @@ struct GpuRunnerSettings {
   bool cold = false;
   RaceRules race;
   std::optional<Tolerance> tolerance;
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application". Not tried again.
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "cross-check". Not tried again.
   std::set<std::string> fatal;
 };
 
@@ -31,6 +32,10 @@ struct GpuOriginal {
 /// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
 using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
                                             KernelFacts& facts)>;
+
+/// Seconds of each launch of `kernel` while `work` runs, by another clock than the device's events
+/// (sandbox/device/cuda/counters/kernel_trace.h).
+using KernelTracer = std::function<Result<std::vector<double>>(const std::string& kernel, const std::function<Status()>& work)>;
 
 class GpuRunner {
  public:
@@ -46,6 +51,9 @@ class GpuRunner {
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a
   /// runner: a profiler's session disturbs what is timed after it.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);
+  /// The original's launches on its heaviest instance, timed by events and by `trace`. An Error means that this process was
+  /// lost to it. EXPECTS: calibrated.
+  Result<CrossCheck> cross_check(const KernelTracer& trace);
   /// False after a fault: nothing more can be measured in this process.
   bool usable() const { return usable_; }
   const std::vector<std::string>& notes() const { return memory_->notes(); }
@@ -90,6 +98,7 @@ class GpuRunner {
   void wait_until_calm();
 
   // calibration
+  size_t heaviest() const;
   InstanceReport begin_report(size_t instance) const;
   /// False: it does not, as report_ says.
   bool runs_at_all();

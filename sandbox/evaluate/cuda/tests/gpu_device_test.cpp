@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <utility>
 
+#include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/cuda_device.h"
 #include "sandbox/evaluate/cuda/gpu_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
@@ -60,10 +62,10 @@ TrialCode code_of(const std::string& kernel) {
 
 /// A runner's nursery and process for one MEP.
 struct Running {
-  explicit Running(const MepFixture& fixture, bool cold = false) : cold(cold) {
+  explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
     GpuRunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device}));
+    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
@@ -252,6 +254,35 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
   // Whatever they left behind, the next one starts from what was recorded.
   EXPECT_TRUE(running.judge("right").ok());
   EXPECT_TRUE(running.process->alive());
+}
+
+TEST_F(OnGpu, EventsSayWhatCuptiRecords) {
+  for (int n : {1000, 1 << 20, 1 << 24}) {
+    MepFixture fixture = gpu_scale_mep(n);
+    auto seconds = [begin = std::chrono::steady_clock::now()]() mutable {
+      auto from = std::exchange(begin, std::chrono::steady_clock::now());
+      return std::chrono::duration<double>(begin - from).count();
+    };
+    Running plain(fixture);
+    double without = seconds();
+    ASSERT_EQ(plain.trouble, "");
+    Verdict as_ever = plain.judge("right", true);
+    plain.process.reset();
+    seconds();
+    Running checked(fixture, false, trace_kernel);
+    double with = seconds();
+    ASSERT_EQ(checked.trouble, "");
+    ASSERT_TRUE(checked.process->cross_check());
+    const CrossCheck& check = *checked.process->cross_check();
+    if (check.missing.find("libcupti") != std::string::npos) GTEST_SKIP() << check.missing;
+    Verdict after = checked.judge("right", true);
+    ASSERT_TRUE(as_ever.ok() && after.ok()) << as_ever.text() << after.text();
+    std::fprintf(stderr, "%d elements: %s; ready in %.2f s, without in %.2f s; then %.3f us, without %.3f us\n", n,
+                 check.text().c_str(), with, without, after.timings[0].seconds * 1e6, as_ever.timings[0].seconds * 1e6);
+    EXPECT_TRUE(check.agrees()) << check.text();
+    EXPECT_GE(check.launches, 20);
+    EXPECT_NEAR(after.timings[0].seconds, as_ever.timings[0].seconds, std::max(0.5e-6, 0.03 * as_ever.timings[0].seconds));
+  }
 }
 
 TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {

@@ -51,6 +51,17 @@ Status fake_profile(int, const std::function<Status()>& prepare, const std::func
   return done();
 }
 
+/// By this clock every launch takes 101 us, whatever events say of it.
+Result<std::vector<double>> fake_trace(const std::string& kernel, const std::function<Status()>& work) {
+  KERNELIFT_TRY(work());
+  if (kernel != "right") return environment_error("asked for " + kernel);
+  return std::vector<double>(20, 101e-6);
+}
+
+Result<std::vector<double>> fatal_trace(const std::string&, const std::function<Status()>&) { _exit(4); }
+
+Result<std::vector<double>> no_trace(const std::string&, const std::function<Status()>&) { return environment_error("there is no CUPTI here"); }
+
 TrialCode code_of(const std::string& image) {
   TrialCode code;
   code.image = image;
@@ -58,9 +69,10 @@ TrialCode code_of(const std::string& image) {
 }
 
 struct Rig {
-  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {}, int n = 3000)
+  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {}, int n = 3000,
+               KernelTracer trace = {})
       : fixture(fake::scale(n)), original(original), application(application), roundings(std::move(roundings)) {
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
     start();
   }
   void start() {
@@ -225,6 +237,37 @@ TEST(GpuProcess, SaysWhatTheOriginalsTimeGoesInto) {
   EXPECT_EQ(facts->registers, 32);
   EXPECT_NEAR(facts->seconds, 100e-6, 1e-6);
   EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok()) << "and what the launches left is put back";
+}
+
+TEST(GpuProcess, ChecksItsTimingByAnotherClock) {
+  for (auto [image, us, agrees] : {std::tuple{"original", 100.0, true}, {"slower", 200.0, false}}) {
+    Rig rig(image, "", {}, 3000, fake_trace);
+    ASSERT_EQ(rig.trouble, "");
+    ASSERT_TRUE(rig.process->cross_check());
+    const CrossCheck& check = *rig.process->cross_check();
+    EXPECT_EQ(check.missing, "");
+    EXPECT_EQ(check.instance, "a");
+    EXPECT_NEAR(check.event_seconds, us * 1e-6, 1e-9);
+    EXPECT_NEAR(check.record_seconds, 101e-6, 1e-9);
+    EXPECT_EQ(check.agrees(), agrees);
+    EXPECT_THAT(check.text(), HasSubstr(agrees ? "timing confirmed by CUPTI on instance a: 100.000 us by events, 101.000 us"
+                                               : "timing NOT confirmed by CUPTI on instance a: 200.000 us by events, 101.000 us"));
+    EXPECT_EQ(to_json(check)["agrees"], agrees);
+    EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  }
+}
+
+TEST(GpuProcess, SaysWhyItsTimingIsNotChecked) {
+  EXPECT_FALSE(Rig().process->cross_check()) << "nothing to check it with, nothing to say";
+  Rig without("original", "", {}, 3000, no_trace);
+  ASSERT_EQ(without.trouble, "");
+  EXPECT_EQ(without.process->cross_check()->text(), "timing not cross-checked: there is no CUPTI here");
+  Rig deadly("original", "", {}, 3000, fatal_trace);
+  ASSERT_EQ(deadly.trouble, "");
+  EXPECT_TRUE(deadly.report.pass());
+  EXPECT_THAT(deadly.fatal, ::testing::ElementsAre("cross-check"));
+  EXPECT_EQ(deadly.process->cross_check()->text(), "timing not cross-checked: the process that tried it ended");
+  EXPECT_TRUE(deadly.process->evaluate(code_of("faster"), {})->ok());
 }
 
 TEST(GpuProcess, AnswersNothingOnceItsTimeIsOver) {
