@@ -326,6 +326,17 @@ TEST_F(MepGpuTest, JudgesRoundingThatVariesByTheKernelsOwnRuns) {
   }
 }
 
+TEST_F(MepGpuTest, SaysOfAKernelThatDoesNotRepeatThatItDoesNot) {
+  kernel("stamp", "__global__ void stamp(int* p) { p[threadIdx.x] = int(clock64() >> 4); }\n");
+  auto& one = instance({1, 1, 1}, {64, 1, 1});
+  argument(one, kArena);
+  region(one, kArena, std::vector<int>(64), std::vector<int>(64, 5), "int");
+  build();
+  auto outcome = run({"--no-timing"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("The kernel itself does not repeat: 64 of these differ between two runs of it here"));
+}
+
 TEST_F(MepGpuTest, NamesTheBytesThatTheDeviceLacks) {
   kernel("touch", "__global__ void touch(float* p) { p[0] = 1; }\n");
   auto& one = instance({1, 1, 1}, {1, 1, 1});

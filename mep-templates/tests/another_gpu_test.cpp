@@ -1,0 +1,108 @@
+// A MEP's program on another GPU than it was recorded on: it runs, or names the bytes, the feature or the address that
+// forbid it. The GPU is told by fake_cudart.cpp, built into the program in the CUDA runtime's place.
+#include <gmock/gmock.h>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "mep-templates/mep_writer.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class AnotherGpuTest : public ::testing::Test {
+ protected:
+  /// One program for all tests; each of its instances needs something.
+  static void SetUpTestSuite() {
+    auto nvcc = find_program("nvcc");
+    if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
+    if (!nvcc) return;
+    scratch_ = new TemporaryFolder(std::move(*TemporaryFolder::create("kernelift-another-gpu")));
+    MepProgram program;
+    program.kernel_text = "__global__ void keep(float* p) {}\n";
+    Mep& mep = program.mep;
+    mep.kernel_name = mep.kernel_key = "keep", mep.slice_mode = "slice";
+    mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159", mep.compile_flags = {"-std=c++17"};
+    std::vector<std::byte> bytes(4096);
+    auto add = [&](const std::string& id) -> MepInstance& {
+      MepInstance one;
+      one.id = id, one.geometry = {{8, 1, 1}, {1024, 1, 1}, 0, false};
+      one.arguments.resize(8), one.parameters = {{0, 8}}, one.settings.known = true;
+      uint64_t address = 0x7f2a00000000;
+      std::memcpy(one.arguments.data(), &address, sizeof address);
+      MepRegion region;
+      region.address = address, region.size = bytes.size(), region.element = "float", region.reached_from = "arg 0", region.parameter = 0;
+      region.before = region.after = *Mep::store(folder(), bytes);
+      one.regions = {region};
+      mep.instances.push_back(one);
+      return mep.instances.back();
+    };
+    add("plain").settings.heap_limit = 64 << 20;
+    add("cluster").settings.cluster = {4, 1, 1};
+    add("shared").geometry.shared_bytes = 200'000;
+    add("together").geometry.cooperative = true;
+    ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder()).ok());
+    ProcessOptions options;
+    options.folder = folder();
+    auto built = run_process({nvcc->string(), "-cudart", "none", "-o", "replay", "main.cu", std::string(MEP_TEMPLATES) + "/tests/fake_cudart.cpp"}, options);
+    ASSERT_TRUE(built.ok() && built->ok()) << (built.ok() ? built->out + built->err : built.error().message);
+  }
+  static void TearDownTestSuite() { delete scratch_; }
+  void SetUp() override {
+    if (!scratch_) GTEST_SKIP() << "nvcc is not installed";
+  }
+  static fs::path folder() { return scratch_->path() / "mep"; }
+
+  ProcessOutcome run(const std::string& instance, std::vector<std::string> gpu) {
+    std::vector<std::string> command = {"/usr/bin/env"};
+    command.insert(command.end(), gpu.begin(), gpu.end());
+    command.insert(command.end(), {(folder() / "replay").string(), "--no-timing", "--instance", instance});
+    auto outcome = run_process(command);
+    EXPECT_TRUE(outcome.ok());
+    return outcome.ok() ? *outcome : ProcessOutcome{};
+  }
+  void expect_named(const std::string& instance, std::vector<std::string> gpu, const std::string& sentence) {
+    auto outcome = run(instance, std::move(gpu));
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(sentence));
+  }
+  static inline TemporaryFolder* scratch_ = nullptr;
+};
+
+TEST_F(AnotherGpuTest, RunsWhatNeedsNothingSpecialAndNamesTheAddressesThatItCouldNotHave) {
+  auto outcome = run("plain", {"FAKE_CC=80"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("on Fake GPU (sm_80, driver for CUDA 13.0), captured on cuda:NVIDIA H200:sm_90:580.159"),
+                                 HasSubstr("addresses: RELOCATED (1 of 1 buffers; rewritten: 1 in arguments"),
+                                 HasSubstr("0x7f2a00000000 lies at 0x"), HasSubstr("PASS")));
+}
+
+TEST_F(AnotherGpuTest, NamesTheFeatureThatItLacks) {
+  EXPECT_EQ(run("cluster", {"FAKE_CC=100"}).exit_code, 0);
+  expect_named("cluster", {"FAKE_CC=80"}, "this launch needs clusters of blocks, which sm_80 does not have (sm_90 and later do)");
+  expect_named("plain", {"FAKE_NO_CODE=1", "FAKE_CC=120"}, "this program holds no code for sm_120: build it with -arch=sm_120");
+}
+
+TEST_F(AnotherGpuTest, NamesTheBytesThatItLacks) {
+  EXPECT_EQ(run("shared", {}).exit_code, 0);
+  expect_named("shared", {"FAKE_CC=75", "FAKE_SHARED=65536"},
+               "this launch needs 200 000 bytes of shared memory in a block, where sm_75 has 65 536");
+  expect_named("plain", {"FAKE_FREE=4000"},
+               "instance plain needs 4 096 bytes of device memory and 4 000 are free; choose a smaller one (--list shows sizes)");
+  expect_named("plain", {"FAKE_LIMIT=1000000"},
+               "67 108 864 bytes for the heap of device code, as the application had it, are refused by this device");
+}
+
+TEST_F(AnotherGpuTest, NamesTheBlocksAndThreadsThatDoNotFit) {
+  EXPECT_EQ(run("together", {"FAKE_RESIDENT=4"}).exit_code, 0);
+  expect_named("together", {"FAKE_RESIDENT=3"},
+               "this launch needs a cooperative launch of 8 blocks that must all run at once, where this GPU holds 6");
+  expect_named("plain", {"FAKE_THREADS=640"},
+               "this launch needs a block of 1024 threads, where this kernel can have 640 on sm_90 (it uses 100 registers)");
+}
+
+}  // namespace
+}  // namespace kernelift

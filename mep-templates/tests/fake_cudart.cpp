@@ -1,0 +1,89 @@
+// A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device memory is
+// the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment: FAKE_CC=80
+// FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. There is no driver
+// behind it, so every recorded address is refused.
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+size_t told(const char* name, size_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+int capability() { return static_cast<int>(told("FAKE_CC", 90)); }
+}  // namespace
+
+extern "C" {
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSuccess; }
+const char* cudaGetErrorName(cudaError_t error) { return error == cudaSuccess ? "cudaSuccess" : "cudaErrorNoKernelImageForDevice"; }
+const char* cudaGetErrorString(cudaError_t) { return "as told"; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  std::memset(properties, 0, sizeof *properties);
+  std::strcpy(properties->name, "Fake GPU");
+  properties->major = capability() / 10, properties->minor = capability() % 10;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor                ? capability() / 10
+           : attribute == cudaDevAttrComputeCapabilityMinor              ? capability() % 10
+           : attribute == cudaDevAttrClusterLaunch                       ? capability() >= 90
+           : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin        ? static_cast<int>(told("FAKE_SHARED", 232448))
+           : attribute == cudaDevAttrMultiProcessorCount                 ? 2
+           : attribute == cudaDevAttrCooperativeLaunch                   ? 1
+                                                                         : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* facts, const void*) {
+  if (told("FAKE_NO_CODE", 0)) return cudaErrorNoKernelImageForDevice;
+  std::memset(facts, 0, sizeof *facts);
+  facts->binaryVersion = facts->ptxVersion = capability(), facts->numRegs = 100;
+  facts->maxThreadsPerBlock = static_cast<int>(told("FAKE_THREADS", 1024));
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, size_t) {
+  return *blocks = static_cast<int>(told("FAKE_RESIDENT", 16)), cudaSuccess;
+}
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) { return *value = 1024, cudaSuccess; }
+cudaError_t cudaDeviceSetLimit(cudaLimit, size_t value) {
+  return value <= told("FAKE_LIMIT", ~size_t(0)) ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = told("FAKE_FREE", size_t(1) << 33), cudaSuccess; }
+cudaError_t cudaMalloc(void** memory, size_t size) { return *memory = std::malloc(size), cudaSuccess; }
+cudaError_t cudaFree(void* memory) { return std::free(memory), cudaSuccess; }
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) { return std::memcpy(to, from, size), cudaSuccess; }
+cudaError_t cudaMemset(void* memory, int value, size_t size) { return std::memset(memory, value, size), cudaSuccess; }
+
+cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) { return *milliseconds = 1, cudaSuccess; }
+
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return cudaSuccess; }
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** found, unsigned, unsigned long long, cudaDriverEntryPointQueryResult* result) {
+  return *found = nullptr, *result = cudaDriverEntryPointSymbolNotFound, cudaSuccess;
+}
+
+// What nvcc's own stubs call.
+void** __cudaRegisterFatBinary(void*) { return nullptr; }
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction() {}
+char __cudaInitModule(void**) { return 1; }
+int __cudaGetKernel(void** kernel, const void* handle) { return *kernel = const_cast<void*>(handle), 0; }
+int __cudaLaunchKernel() { return 0; }
+int __cudaPopCallConfiguration() { return 0; }
+int __cudaPushCallConfiguration() { return 0; }
+}
