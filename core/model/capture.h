@@ -88,6 +88,9 @@ struct LaunchesLikeIt {
   uint64_t count = 0;
   double low = 0, high = 0;  ///< Quartiles; the median is the instance's `microseconds`.
   double own = 0;            ///< What the snapshotted launch itself took, right after its images were taken; 0: not known.
+  /// Offsets in the arguments of addresses whose memory other work (a kernel, copy or fill) touched last before most of
+  /// these launches: what the kernel reads there is not what its own last launch left in the caches.
+  std::vector<uint32_t> rewritten = {};
 };
 
 /// What captures and MEPs say alike of a launch.
