@@ -12,6 +12,7 @@ constexpr size_t kMostClusters = 256;  ///< Further geometries join no cluster; 
 constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
 constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
+constexpr size_t kMostSets = 16;         ///< Of arguments that other work touched last.
 constexpr uint64_t kEndlessScalars = ~uint64_t(0);
 
 /// Durations within a factor of two are one class.
@@ -86,7 +87,8 @@ void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id
   instances_.push_back({id, traits, ordinal, 0});
 }
 
-void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as) {
+void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as,
+                           uint64_t rewritten) {
   int duration = duration_class(microseconds);
   total_us_ += microseconds;
   auto found = clusters_.find(traits.geometry);
@@ -106,28 +108,50 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
   Group group{traits.geometry, scalars, duration};
   // A captured launch ran right after its memory was read through: its duration is used only if there is no other.
   if (!captured_as.empty()) only_captured_[group] = microseconds;
-  else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) groups_[group].add(microseconds);
+  else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) {
+    Launches& launches = groups_[group];
+    launches.durations.add(microseconds);
+    if (launches.rewritten.size() < kMostSets || launches.rewritten.contains(rewritten)) ++launches.rewritten[rewritten];
+  }
 }
 
 double InstanceChooser::time_near(const Instance& instance) const {
   double time = 0;
-  for (auto& [group, durations] : groups_)
+  for (auto& [group, launches] : groups_)
     if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars)
-      time += durations.total();
+      time += launches.durations.total();
   return time;
 }
 
-Quartiles InstanceChooser::like(const Instance& instance) const {
-  std::vector<const Durations*> near, alike, shaped;
-  for (auto& [group, durations] : groups_) {
+std::vector<const InstanceChooser::Launches*> InstanceChooser::like(const Instance& instance) const {
+  std::vector<const Launches*> near, alike, shaped;
+  for (auto& [group, launches] : groups_) {
     if (group.geometry != instance.traits.geometry) continue;
-    shaped.push_back(&durations);
+    shaped.push_back(&launches);
     if (group.scalars != instance.traits.scalars) continue;
-    alike.push_back(&durations);
+    alike.push_back(&launches);
     // Neighbouring classes belong together: durations about a border between two are one kind of launch.
-    if (std::abs(group.duration - instance.duration) <= 1) near.push_back(&durations);
+    if (std::abs(group.duration - instance.duration) <= 1) near.push_back(&launches);
   }
-  return quartiles(!near.empty() ? near : !alike.empty() ? alike : shaped);
+  return !near.empty() ? near : !alike.empty() ? alike : shaped;
+}
+
+InstanceShare InstanceChooser::share_of(const Instance& instance) const {
+  std::vector<const Durations*> durations;
+  std::map<uint32_t, uint64_t> rewritten;  // By offset: before how many launches.
+  for (auto* launches : like(instance)) {
+    durations.push_back(&launches->durations);
+    for (auto& [set, count] : launches->rewritten)
+      for (uint32_t i = 0; i < 64; ++i)
+        if (set >> i & 1) rewritten[i * uint32_t(sizeof(uint64_t))] += count;
+  }
+  Quartiles alike = quartiles(durations);
+  InstanceShare share;
+  share.like = {alike.count, alike.low, alike.high, instance.own_us};
+  for (auto& [offset, count] : rewritten)
+    if (2 * count > alike.count) share.like.rewritten.push_back(offset);
+  share.microseconds = alike.count > 0 ? alike.median : instance.own_us;
+  return share;
 }
 
 std::set<size_t> InstanceChooser::held_out() const {
@@ -184,18 +208,15 @@ std::map<std::string, InstanceShare> InstanceChooser::shares() const {
     }
     for (size_t i : nearest) time[i] += total / double(nearest.size());
   };
-  for (auto& [group, durations] : groups_) give(group, durations.total());
+  for (auto& [group, launches] : groups_) give(group, launches.durations.total());
   for (auto& [group, microseconds] : only_captured_) give(group, microseconds);
   double total = 0;
   for (double t : time) total += t;
   for (size_t i = 0; i < instances_.size(); ++i) {
     const Instance& instance = instances_[i];
-    InstanceShare share;
+    InstanceShare share = share_of(instance);
     share.held_out = out.contains(i);
     share.weight = share.held_out ? 0 : total > 0 ? time[i] / total : 1.0 / double(instances_.size() - out.size());
-    Quartiles alike = like(instance);
-    share.like = {alike.count, alike.low, alike.high, instance.own_us};
-    share.microseconds = alike.count > 0 ? alike.median : instance.own_us;
     shares[instance.id] = share;
   }
   return shares;

@@ -35,7 +35,8 @@ class InstanceChooser {
   void captured(const LaunchTraits& traits, const std::string& id);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
   /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
-  void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as);
+  /// Bit i of `rewritten`: the address at byte 8 i of its arguments leads to what other work touched last.
+  void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as, uint64_t rewritten = 0);
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
@@ -69,14 +70,19 @@ class InstanceChooser {
   std::optional<size_t> victim_for(const Geometry& geometry) const;
   std::set<size_t> held_out() const;
   double time_near(const Instance& instance) const;
+  struct Launches {
+    Durations durations;
+    std::map<uint64_t, uint64_t> rewritten;  ///< How many had other work touch which of their arguments last.
+  };
   /// Launches like an instance, as close a likeness as there is, and durations within a class of its own.
-  Quartiles like(const Instance& instance) const;
+  std::vector<const Launches*> like(const Instance& instance) const;
+  InstanceShare share_of(const Instance& instance) const;
 
   uint64_t slots_, skip_;
   uint64_t seen_ = 0, captures_ = 0;
   double total_us_ = 0;
   std::map<Geometry, Cluster> clusters_;
-  std::map<Group, Durations> groups_;
+  std::map<Group, Launches> groups_;
   std::map<Group, double> only_captured_;  ///< Durations of captured launches, used where no other is known.
   std::vector<Instance> instances_;
   std::vector<std::string> superseded_;

@@ -28,7 +28,7 @@ constexpr uint64_t kEnoughOthers = 4096;
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
 /// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
 constexpr size_t kMostCalls = 2048;
 std::array<uint8_t, kMostCalls> parts{};
 
@@ -41,9 +41,12 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   if (begins("cuStreamEndCapture")) return kCaptureEnd;
   if (is_memory_call(cbid)) return kMemory;
   if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary")) return kLoad;
+  // These begin with where they write.
+  for (auto write : {"cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemset"})
+    if (begins(write)) return kWrite;
   // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
-  if ((begins("cuMemcpy") && !to_host) || begins("cuMemset")) return kChange;
+  if (begins("cuMemcpy") && !to_host) return kChange;
   for (auto also :
        {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuLaunchHostFunc", "cuCtxDestroy", "cuDevicePrimaryCtxRe"})
     if (begins(also)) return kChange;
@@ -171,6 +174,9 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
         if (graph_enter(cbid, call)) *call.correlationData = kInParts;
       } else if (parts[cbid] == kCaptureBegin) {
         if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
+      } else if (parts[cbid] == kWrite) {
+        if (!pattern_.wants_nothing() && !stillness_.capturing())
+          last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       } else if (parts[cbid] == kMemory)
         note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
       else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
@@ -240,6 +246,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   }
   auto live = allocations_.map(modules_);
   LaunchTraits traits{launch.geometry, scalar_hash(*arguments, *live)};
+  ArgumentSet rewritten = last_touch_.launched(&kernel, *arguments, pointer_offsets(*arguments, *live));
   bool chosen = false;
   {
     OwnCall ours;
@@ -250,7 +257,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     wanted_seen_ = true;
     if (awaited_.size() >= kMostAwaited) awaited_.clear();
     chosen = kernel.chooser->wants(traits) && !archive_.stopped();
-    awaited_[call.correlationId] = {&kernel, traits, "", chosen, -1};
+    awaited_[call.correlationId] = {&kernel, traits, rewritten, "", chosen, -1};
   }
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
@@ -358,7 +365,7 @@ void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, cons
   awaited.being_captured = false;
   awaited.captured_as = captured_as;
   if (awaited.microseconds < 0) return;
-  awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, captured_as);
+  awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, captured_as, awaited.rewritten);
   awaited_.erase(found);
 }
 
@@ -397,7 +404,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
       awaited.microseconds = run.microseconds;
       return;
     }
-    awaited.kernel->chooser->note(awaited.traits, run.microseconds, awaited.captured_as);
+    awaited.kernel->chooser->note(awaited.traits, run.microseconds, awaited.captured_as, awaited.rewritten);
     awaited_.erase(found);
   } catch (...) {
     off_ = true;

@@ -12,6 +12,7 @@
 #include "extractor/record/cuda/cupti/activity.h"
 #include "extractor/record/cuda/cupti/cupti.h"
 #include "extractor/record/cuda/graphs/graph_recorder.h"
+#include "extractor/record/cuda/last_touch.h"
 #include "extractor/record/cuda/quiet/stillness.h"
 #include "extractor/record/cuda/snapshot.h"
 #include "extractor/record/cuda/taking.h"
@@ -44,6 +45,7 @@ class CudaRecorder {
   struct Awaited {
     CudaKernel* kernel = nullptr;
     LaunchTraits traits;
+    ArgumentSet rewritten = 0;  ///< Where its addresses lead to what other work touched last.
     std::string captured_as;
     bool being_captured = false;  ///< What becomes of it is not known yet.
     double microseconds = -1;     ///< Came before that was known.
@@ -84,6 +86,7 @@ class CudaRecorder {
   Gate gate_;
   Allocations allocations_;
   Modules modules_;
+  LastTouch last_touch_;
   Stillness stillness_;
   Crew crew_;
   KernelPattern pattern_;

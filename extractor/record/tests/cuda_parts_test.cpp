@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
 #include "extractor/record/cuda/cupti/detour.h"
+#include "extractor/record/cuda/last_touch.h"
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
 #include "extractor/record/cuda/memory/cubin.h"
@@ -366,6 +367,25 @@ TEST(Allocations, FollowTheDriversCalls) {
   EXPECT_EQ(allocations.map(modules)->size(), 0u) << "gone before the driver takes it";
   note_memory_call(CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, &pitched, nullptr, false, false, allocations);
   EXPECT_EQ(allocations.map(modules)->size(), 0u) << "a call that failed gave nothing";
+}
+
+TEST(LastTouch, TellsMemoryOfOtherWorkFromMemoryThatTheKernelTouchedItself) {
+  LastTouch touch;
+  int producer = 0, consumer = 0;  // Names enough.
+  struct {
+    uint64_t in = 0x1000, scalar = 7, out = 0x2000;
+  } consumes;
+  auto bytes = std::as_bytes(std::span(&consumes, 1));
+  auto other_bytes = std::as_bytes(std::span(&consumes.in, 1));
+  EXPECT_EQ(touch.launched(&consumer, bytes, {0, 16}), 0u) << "nothing is known yet";
+  EXPECT_EQ(touch.launched(&consumer, bytes, {0, 16}), 0u) << "its own";
+  touch.launched(&producer, other_bytes, {0});
+  EXPECT_EQ(touch.launched(&consumer, bytes, {0, 16}), 0b001u);
+  EXPECT_EQ(touch.launched(&consumer, bytes, {0, 16}), 0u);
+  touch.written(0x2000);
+  touch.written(0x3000);
+  EXPECT_EQ(touch.launched(&consumer, bytes, {0, 16}), 0b100u);
+  EXPECT_EQ(touch.launched(&producer, other_bytes, {0}), 1u);
 }
 
 TEST(Launch, GathersArgumentsByTheLayoutAndFromPackedBuffers) {

@@ -292,6 +292,33 @@ TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches
   }
 }
 
+TEST_F(CudaRecorderTest, SaysWhichArgumentsMemoryOtherWorkTouchedBeforeMostLaunches) {
+  auto& recorder = start();
+  auto &memory = allocate(1000), &copied_to = allocate(2000);
+  for (int i = 0; i < 20; ++i) {
+    launch(memory, 1);
+    call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
+         cuMemcpyHtoD_v2_params{reinterpret_cast<CUdeviceptr>(copied_to.data()), nullptr, 4});
+  }
+  recorder.finish();
+  EXPECT_THAT(capture()->instances().at(0).like.rewritten, ::testing::IsEmpty()) << "another buffer";
+  reinterpret_cast<CUptiResult (*)(CUpti_SubscriberHandle)>(dlsym(library_, "cuptiUnsubscribe"))(nullptr);
+
+  auto scratch = std::move(*TemporaryFolder::create("kernelift-cuda-recorder-test"));
+  config_.folder = scratch.path().string();
+  auto& second = start();
+  for (int i = 0; i < 20; ++i) {
+    if (i != 7)
+      call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
+           cuMemcpyHtoD_v2_params{reinterpret_cast<CUdeviceptr>(memory.data()), nullptr, 4});
+    launch(memory, 1);
+  }
+  second.finish();
+  auto found = Capture::open(scratch.path() / ("process-" + std::to_string(getpid())));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(found->instances().at(0).like.rewritten, ::testing::ElementsAre(0u));
+}
+
 TEST_F(CudaRecorderTest, NamesMemoryThatNothingLeadsToOrTakesItToo) {
   for (bool all : {false, true}) {
     config_.all_memory = all;

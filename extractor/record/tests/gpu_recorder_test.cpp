@@ -248,6 +248,8 @@ TEST_F(GpuRecorder, TakesImagesOfGraphNodesAndFollowsUpdates) {
     EXPECT_EQ(value<int>(scale->regions.at(0).before, 9), 1);
     EXPECT_EQ(value<int>(scale->regions.at(0).after, 9), 2);
     EXPECT_EQ(scale->settings.entry, "cuGraphLaunch");
+    EXPECT_GT(scale->like.own, 0) << "its own part's record";
+    EXPECT_EQ(scale->like.count, 8u) << "four of the twelve were run in parts, for this kernel's images or another's";
   }
   int here = 0;
   for (auto& one : outcome.instances) {

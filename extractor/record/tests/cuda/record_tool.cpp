@@ -57,6 +57,7 @@ Json instance_json(const Capture& capture, const CapturedInstance& instance) {
           {"arguments", hex_text(instance.arguments)},
           {"parameters", parameters},
           {"microseconds", instance.microseconds},
+          {"like", {{"count", instance.like.count}, {"own", instance.like.own}, {"rewritten", instance.like.rewritten}}},
           {"weight", instance.weight},
           {"held_out", instance.held_out},
           {"bytes", instance_bytes(instance)},
