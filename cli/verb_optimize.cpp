@@ -24,6 +24,8 @@ namespace {
 constexpr double kSmallestShare = 0.02;
 /// Less time than this finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
+/// The original must be built and measured first: a kernel gets at least this, if there is so much.
+constexpr double kWorthTuning = 10;
 /// Seconds for which the application is timed before and after a patch.
 constexpr double kShortestProof = 20, kLongestProof = 120;
 
@@ -170,12 +172,14 @@ class Loop {
     return seconds_ - (tuned == spent_.end() ? 0 : tuned->second);
   }
 
-  /// The share of the remaining time that this kernel's share of the remaining work deserves.
+  /// The share of the remaining time that this kernel's share of the remaining work deserves; all of it where the next
+  /// could do nothing with the rest.
   double slice(size_t at) const {
-    double sum = 0;
+    double sum = 0, left = seconds_left();
     for (size_t i = at; i < rows_.size() && i < options_.kernels; ++i)
       if (rows_[i].share >= kSmallestShare) sum += rows_[i].share;
-    return sum > 0 ? seconds_left() * rows_[at].share / sum : 0;
+    double mine = std::max(sum > 0 ? left * rows_[at].share / sum : 0, kWorthTuning);
+    return left - mine < kWorthTuning ? left : mine;
   }
 
   void work_on(size_t at) {
@@ -194,7 +198,7 @@ class Loop {
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
     if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + why(replayed));
 
-    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(std::max(kShortestTuning, slice(at))))};
+    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
