@@ -111,7 +111,8 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
   else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) {
     Launches& launches = groups_[group];
     launches.durations.add(microseconds);
-    if (launches.rewritten.size() < kMostSets || launches.rewritten.contains(rewritten)) ++launches.rewritten[rewritten];
+    bool room = launches.rewritten.size() < kMostSets || launches.rewritten.contains(rewritten);
+    if (room) ++launches.rewritten[rewritten];
   }
 }
 
