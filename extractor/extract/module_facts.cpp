@@ -4,6 +4,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/model/kernel_key.h"
@@ -112,9 +113,18 @@ bool pointers_in(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offs
 bool is_given(const llvm::GlobalObject& object) {
   llvm::StringRef name = object.getName();
   if (object.getAddressSpace() == kSharedAddressSpace) return true;  // extern __shared__
+  if (object.hasExternalWeakLinkage()) return true;                  // blockIdx and its like, as clang declares them
   for (const char* own : {"llvm.", "__nv", "__kl_", "cuda", "__assert", "vprintf", "malloc", "free", "_Znwm", "_ZdlPv"})
     if (name.starts_with(own)) return true;
   return false;
+}
+
+/// Does an initial value hold the address of a function?
+bool holds_code(const llvm::Value* value) {
+  if (llvm::isa<llvm::Function>(value)) return true;
+  auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (!constant || llvm::isa<llvm::GlobalVariable>(constant)) return false;
+  return std::any_of(constant->op_begin(), constant->op_end(), [](auto& operand) { return holds_code(operand.get()); });
 }
 
 PointerLayout pointers_of(llvm::Type* type, const llvm::DataLayout& layout) {
@@ -136,7 +146,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
     std::string element = scalar ? *scalar : mixture_of(variable.getValueType(), compiled.module->getDataLayout());
     facts.variables[canonical_key(variable.getName().str())] = {
         variable.getName().str(), element.empty() ? "byte" : element,
-        pointers_of(variable.getValueType(), compiled.module->getDataLayout())};
+        pointers_of(variable.getValueType(), compiled.module->getDataLayout()),
+        variable.hasInitializer() && holds_code(variable.getInitializer()), variable.isConstant()};
   }
   for (auto& function : *compiled.module) {
     if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel) continue;

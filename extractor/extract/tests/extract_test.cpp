@@ -250,7 +250,7 @@ TEST_F(ExtractTest, NamesWhatAnotherFileOfRelocatableCodeDefines) {
   scan();
   std::string text = std::string(kSource) + "__device__ float helper(float);\n"
                      "static __global__ void calls(float* p) { *p = helper(*p); }\n"
-                     "static __global__ void alone(float* p) { *p = 1; }\n"
+                     "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
                      "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";
   ASSERT_TRUE(write_atomically(source_, text).ok());
   Json entry = {{"directory", app_.string()},
