@@ -168,7 +168,7 @@ class Tables {
       std::snprintf(place, sizeof place, "0x%llxull, %lluull", static_cast<unsigned long long>(region.address),
                     static_cast<unsigned long long>(region.size));
       regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
-                 quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) + "},";
+                 quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) + (region.rewritten ? ", true}," : ", false},");
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
@@ -198,7 +198,7 @@ class Tables {
                   instance.weight);
     auto& vivo = instance.in_vivo;
     std::string times = quoted(vivo.cache.empty() ? "warm" : vivo.cache) + ", " +
-                        quoted(vivo.how.empty() ? "as the recorder measured it" : vivo.how);
+                        quoted((vivo.how.empty() ? "as the recorder measured it" : vivo.how) + (vivo.why.empty() ? "" : "; " + vivo.why));
     auto counted = [](const std::string& name, size_t count) { return name + ", " + std::to_string(count); };
     std::string row = "    {" + quoted(instance.id) + ", " + head + times + ",\n     ";
     row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
@@ -382,7 +382,7 @@ std::string readme_fidelity(const Mep& mep) {
     else
       text += std::string(line) + " in the application (" + (vivo.how.empty() ? "as the recorder measured it" : vivo.how) +
               "), compared with the " +
-              (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted";
+              (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted" + (vivo.why.empty() ? "" : ": " + vivo.why);
     if (std::string settings = settings_text(instance); !settings.empty()) text += "; launched with " + settings;
     text += ".\n";
   }

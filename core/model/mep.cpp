@@ -107,6 +107,7 @@ MepInstance instance_from_json(const Json& from) {
     region.reached_from = entry.at("reached_from");
     region.parameter = entry.at("parameter");
     region.element = entry.at("element");
+    region.rewritten = entry.value("rewritten", false);
     if (auto pointers = entry.find("pointers"); pointers != entry.end()) {
       region.pointer_stride = pointers->at("stride");
       region.pointer_offsets = pointers->at("offsets").get<std::vector<uint32_t>>();
@@ -206,6 +207,7 @@ static Json to_json(const MepInstance& instance) {
                        {"reached_from", region.reached_from},
                        {"parameter", region.parameter},
                        {"element", region.element}});
+    if (region.rewritten) regions.back()["rewritten"] = true;
     if (region.pointer_stride)
       regions.back()["pointers"] = {{"stride", region.pointer_stride}, {"offsets", region.pointer_offsets}};
   }

@@ -30,6 +30,9 @@ struct MepRegion {
   /// holds none (element tells which: "byte" is not known).
   uint64_t pointer_stride = 0;
   std::vector<uint32_t> pointer_offsets = {};
+  /// Other work writes it before every launch, whose caches hold it as that left it: put back before each timed one, though
+  /// the kernel may not change it.
+  bool rewritten = false;
 };
 
 /// Eight recorded bytes that hold the address of something of the kernel's module, which lies elsewhere in every image:

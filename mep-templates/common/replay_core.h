@@ -41,7 +41,8 @@ struct Shape {
   int lane_count;
 };
 /// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes past
-/// every multiple of `pointer_stride`; 0: none, or not known (kBytes).
+/// every multiple of `pointer_stride`; 0: none, or not known (kBytes). `rewritten`: in the application other work writes it
+/// before every launch.
 struct Region {
   u64 address, size;
   Data before, after;
@@ -50,6 +51,7 @@ struct Region {
   u64 pointer_stride;
   const unsigned* pointers;
   int pointer_count;
+  bool rewritten;
 };
 /// A variable of the kernel's module; `index` is how main.cu's read_variable and write_variable know it.
 struct Variable {

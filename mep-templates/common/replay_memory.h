@@ -25,7 +25,7 @@ class Memory {
       const Region& region = instance.regions[r];
       if (at_recorded(region)) wanted.push_back(rounded(region, kMapGranule));
       else needed += region.size;
-      if (changes(region)) needed += region.size;  // A pristine copy, to restore from between launches.
+      if (is_put_back(region)) needed += region.size;  // A pristine copy.
     }
     wanted = merged(wanted);
     for (const Range& range : wanted) needed += range.end - range.begin;
@@ -50,6 +50,8 @@ class Memory {
   static bool changes(const Region& region) {
     return region.size && (!region.after.file || std::strcmp(region.before.file, region.after.file) != 0);
   }
+  /// Between timed launches.
+  static bool is_put_back(const Region& region) { return changes(region) || (region.size && region.rewritten); }
   bool moved_any() const { return !moved_.empty(); }
   int moved_count() const { return static_cast<int>(moved_.size()); }
 

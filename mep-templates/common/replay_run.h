@@ -200,7 +200,7 @@ class Replay {
   }
   void rewrite_variable(Bytes& bytes, const Variable& variable, bool forth) {
     static const unsigned kStart[] = {0};
-    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.shape, 0, kStart, 1};
+    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.shape, 0, kStart, 1, false};
     if (variable.shape.element == kPointer) like.pointer_stride = 8;
     rewrite(bytes, like, forth, forth ? &rewrites_ : nullptr);
   }

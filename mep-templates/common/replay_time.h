@@ -1,6 +1,7 @@
 // ---- timing -----------------------------------------------------------------------------------------------
 // Every sample is of a launch on restored memory, by device events; what two events measure by themselves is taken off.
-// Cold: caches flushed by writing twice their size. Warm: what the launch before left in them, and what was put back.
+// Cold: caches flushed by writing twice their size. Warm: what the launch before left in them, and what was put back: what
+// the kernel changes, and what in the application other work writes before every launch.
 
 namespace kl_replay {
 
@@ -13,12 +14,14 @@ class Stopwatch {
  public:
   explicit Stopwatch(Replay& replay) : replay_(replay) {
     const Instance& instance = replay.instance();
+    bool rewritten = false;
     for (int r = 0; r < instance.region_count; ++r) {
-      bool changes = Memory::changes(instance.regions[r]);
-      copies_.push_back(changes ? allocate(instance.regions[r].size) : nullptr);
-      if (changes) copy(copies_.back(), replay.before(r).data(), instance.regions[r].size);
+      bool put_back = Memory::is_put_back(instance.regions[r]);
+      copies_.push_back(put_back ? allocate(instance.regions[r].size) : nullptr);
+      rewritten |= instance.regions[r].rewritten;
+      if (put_back) copy(copies_.back(), replay.before(r).data(), instance.regions[r].size);
     }
-    repeatable_ = !instance.settings.programmatic && !instance.cooperative && leaves_the_same_twice();
+    repeatable_ = !instance.settings.programmatic && !instance.cooperative && !rewritten && leaves_the_same_twice();
   }
   ~Stopwatch() {
     for (void* copy : copies_)
