@@ -158,7 +158,8 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   context.say("Tried " + std::to_string(report.tried) + " candidates in " + duration_words(report.seconds) + (failures.empty() ? "" : failures + ")") +
               "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   line("Best as source and parameters: ", report.best_applicable);
-  line("Best with the compiler tier:   ", report.best);
+  bool same = report.best && report.best_applicable && report.best->id == report.best_applicable->id;
+  if (!same) line("Best with the compiler tier:   ", report.best);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   context.say("Run: " + run.file().string());
 }
@@ -255,7 +256,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kTune = {"tune", "search for a faster version through source, parameters and compiler",
+extern const Verb kTune = {"tune", "Search for a faster version: source, parameters, compiler",
                            "kernelift tune meps/bilateral --time 10m --tiers source,params,compiler", setup};
 
 }  // namespace kernelift::cli
