@@ -1,4 +1,4 @@
-// One verb of the command line: `kernelift NAME …`. Each verb lives in cli/verb_NAME.cpp, which registers itself in
+// One verb of the command line: `kernelift NAME …`. Each verb lives in cli/verbs/NAME.cpp, which registers itself in
 // cli/verbs.h's table; main() only finds it, parses and prints its error. Verbs hold no logic of their stage: they parse options,
 // call the stage's library, and print.
 #pragma once
