@@ -36,6 +36,7 @@
 #include "kernelift/device/cache.h"
 #include "kernelift/device/bits.h"
 #include "kernelift/device/words.h"
+#include "kernelift/device/dpx.h"
 #include "kernelift/device/host_math.h"
 #include "kernelift/device/min_max.h"
 #include "kernelift/device/texture.h"
