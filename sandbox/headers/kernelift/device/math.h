@@ -7,6 +7,7 @@
 
 // Overloads by type that nvcc predeclares beyond the C++ library's.
 #define KL_DEVICE static __device__ __forceinline__
+KL_DEVICE float __tanhf(float a) { return tanhf(a); }
 KL_DEVICE float rsqrt(float a) { return rsqrtf(a); }
 KL_DEVICE float rcbrt(float a) { return rcbrtf(a); }
 KL_DEVICE float sinpi(float a) { return sinpif(a); }

@@ -62,6 +62,11 @@ KL_FN KL_T2 __hfma2_sat(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
 KL_FN KL_T2 __hfma2_relu(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
   return KL_T2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
 }
+/// a * b + c of complex numbers.
+KL_FN KL_T2 __hcmadd(const KL_T2 a, const KL_T2 b, const KL_T2 c) {
+  const KL_T minus = KL_T::from_bits((unsigned short)(a.y.__x ^ 0x8000u));
+  return KL_T2(__hfma(minus, b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y)));
+}
 KL_FN KL_T __hneg(const KL_T a) { return KL_T::from_bits((unsigned short)(a.__x ^ 0x8000u)); }
 KL_FN KL_T __habs(const KL_T a) { return KL_T::from_bits((unsigned short)(a.__x & 0x7fffu)); }
 KL_FN KL_T2 __hneg2(const KL_T2 a) { return KL_T2(__hneg(a.x), __hneg(a.y)); }
@@ -73,7 +78,7 @@ KL_FN int __hisinf(const KL_T a) {
 }
 KL_FN KL_T2 __hisnan2(const KL_T2 a) { return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 0.0f), KL_T(__hisnan(a.y) ? 1.0f : 0.0f)); }
 
-// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one.
+// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one. The mask forms set all bits of a half.
 #define KL_COMPARE(name, operator)                                                                            \
   KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                     \
   KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                       \
@@ -86,7 +91,13 @@ KL_FN KL_T2 __hisnan2(const KL_T2 a) { return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 
     return KL_T2(KL_T(__h##name##u(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name##u(a.y, b.y) ? 1.0f : 0.0f));     \
   }                                                                                                           \
   KL_FN bool __hb##name##2(const KL_T2 a, const KL_T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); } \
-  KL_FN bool __hb##name##u2(const KL_T2 a, const KL_T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); }
+  KL_FN bool __hb##name##u2(const KL_T2 a, const KL_T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); } \
+  KL_FN unsigned __h##name##2_mask(const KL_T2 a, const KL_T2 b) {                                            \
+    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0);                     \
+  }                                                                                                           \
+  KL_FN unsigned __h##name##u2_mask(const KL_T2 a, const KL_T2 b) {                                           \
+    return (__h##name##u(a.x, b.x) ? 0xffffu : 0) | (__h##name##u(a.y, b.y) ? 0xffff0000u : 0);               \
+  }
 KL_COMPARE(eq, ==)
 KL_COMPARE(lt, <)
 KL_COMPARE(le, <=)
@@ -98,6 +109,15 @@ KL_FN bool __hneu(const KL_T a, const KL_T b) { return (float)a != (float)b; }
 KL_FN KL_T2 __hne2(const KL_T2 a, const KL_T2 b) {
   return KL_T2(KL_T(__hne(a.x, b.x) ? 1.0f : 0.0f), KL_T(__hne(a.y, b.y) ? 1.0f : 0.0f));
 }
+KL_FN KL_T2 __hneu2(const KL_T2 a, const KL_T2 b) {
+  return KL_T2(KL_T(__hneu(a.x, b.x) ? 1.0f : 0.0f), KL_T(__hneu(a.y, b.y) ? 1.0f : 0.0f));
+}
+KL_FN bool __hbne2(const KL_T2 a, const KL_T2 b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
+KL_FN bool __hbneu2(const KL_T2 a, const KL_T2 b) { return __hneu(a.x, b.x) && __hneu(a.y, b.y); }
+KL_FN unsigned __hne2_mask(const KL_T2 a, const KL_T2 b) {
+  return (__hne(a.x, b.x) ? 0xffffu : 0) | (__hne(a.y, b.y) ? 0xffff0000u : 0);
+}
+KL_FN unsigned __hneu2_mask(const KL_T2 a, const KL_T2 b) { return ~__heq2_mask(a, b); }
 
 KL_FN KL_T __hmax(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hgt(b, a) ? b : a; }
 KL_FN KL_T __hmin(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hlt(b, a) ? b : a; }
@@ -129,6 +149,16 @@ KL_FN KL_T operator-(const KL_T& a) { return __hneg(a); }
 KL_FN KL_T2 operator-(const KL_T2& a) { return __hneg2(a); }
 KL_FN KL_T& operator++(KL_T& a) { return a = __hadd(a, KL_T(1.0f)); }
 KL_FN KL_T& operator--(KL_T& a) { return a = __hsub(a, KL_T(1.0f)); }
+KL_FN KL_T operator++(KL_T& a, int) {
+  const KL_T before = a;
+  ++a;
+  return before;
+}
+KL_FN KL_T operator--(KL_T& a, int) {
+  const KL_T before = a;
+  --a;
+  return before;
+}
 KL_FN bool operator==(const KL_T& a, const KL_T& b) { return __heq(a, b); }
 KL_FN bool operator!=(const KL_T& a, const KL_T& b) { return __hneu(a, b); }
 KL_FN bool operator<(const KL_T& a, const KL_T& b) { return __hlt(a, b); }
@@ -154,6 +184,7 @@ KL_MATH(log10, log10f(x))
 KL_MATH(sin, sinf(x))
 KL_MATH(cos, cosf(x))
 KL_MATH(tanh, tanhf(x))
+KL_MATH(tanh_approx, tanhf(x))
 KL_MATH(floor, floorf(x))
 KL_MATH(ceil, ceilf(x))
 KL_MATH(trunc, truncf(x))

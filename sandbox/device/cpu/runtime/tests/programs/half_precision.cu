@@ -15,6 +15,14 @@ __global__ void pairs(const __half2* in, __half2* out, float* lows, int n) {
   lows[i] = __low2float(out[i]) + (__hgt(__high2half(in[i]), __float2half(20.0f)) ? 1000.0f : 0.0f);
 }
 
+/// Masks of pairs, a complex product and a sum, and counting.
+__global__ void rest(__half2 a, __half2 b, unsigned* masks, __half2* product) {
+  masks[0] = __hlt2_mask(a, b), masks[1] = __hneu2_mask(a, b), masks[2] = __hgeu2_mask(a, b);
+  __half counted = __low2half(a);
+  counted++;
+  *product = __hcmadd(a, b, __halves2half2(counted, counted));
+}
+
 int main() {
   const int n = 64;
   __half x[n], y[n];
@@ -27,5 +35,12 @@ int main() {
   pairs<<<1, 32>>>((__half2*)device_x, (__half2*)device_y, device_lows, n / 2);
   to_host(lows, device_lows, n / 2);
   for (int i = 0; i < n / 2; ++i) CHECK(lows[i] == 6.0f * i + (2 * i + 1 > 20 ? 1000.0f : 0.0f));
+  unsigned masks[3], *device_masks = on_device<unsigned>(nullptr, 3);
+  __half2 product, *device_product = on_device<__half2>(nullptr, 1);
+  rest<<<1, 1>>>(__floats2half2_rn(1, 2), __floats2half2_rn(3, 2), device_masks, device_product);
+  to_host(masks, device_masks, 3);
+  to_host(&product, device_product, 1);
+  CHECK(masks[0] == 0xffffu && masks[1] == 0xffffu && masks[2] == 0xffff0000u);
+  CHECK(__low2float(product) == 1 && __high2float(product) == 10);
   return PASS();
 }
