@@ -164,7 +164,6 @@ class Taker {
     MepInstance instance;
     static_cast<RecordedLaunch&>(instance) = from;
     instance.argument_pointers = argument_pointers(from, kernel_, facts_, instance.arguments_typed);
-    describe_duration(from, instance);
     for (auto& attribute : from.settings.other)
       limits.insert("The launch attribute " + attribute + " was recorded and means nothing for a launch by itself.");
     KERNELIFT_TRY(take_variables(from, instance));
@@ -183,6 +182,7 @@ class Taker {
                                 "memory at " + hex(region.address) + " (" + region.reached_from + ")", instance));
     }
     KERNELIFT_TRY(take_foreign(from, instance));
+    describe_duration(from, instance);
     KERNELIFT_TRY(take_code(from, instance));
     return instance;
   }
@@ -205,6 +205,9 @@ class Taker {
     PointerLayout pointers = pointers_of(type, facts_);
     region.size = before.size, region.element = element_of(type, facts_);
     region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
+    region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t offset) {
+      return offset + kWord <= from.arguments.size() && word_at(from.arguments, offset) - region.address < region.size;
+    });
     Holder holder{int(instance.regions.size()), -1, std::move(name), region.element == "byte" && pointers.offsets.empty(), pointers};
     KERNELIFT_ASSIGN(region.after, file_of(after));
     KERNELIFT_ASSIGN(region.before, file_of(before));
@@ -223,13 +226,21 @@ class Taker {
   }
 
   /// The cache mode that replays are compared in is written down here, before anything has been replayed: warm, since
-  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch. A
-  /// launch that had no like is compared cold: nothing like it had warmed the caches, nor the GPU.
+  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch. What
+  /// other work writes before every launch is put back before each timed one: it lies elsewhere in the caches then than
+  /// after the kernel's own reads. A launch that had no like is compared cold: nothing like it had warmed the caches, nor
+  /// the GPU.
   void describe_duration(const CapturedInstance& from, MepInstance& instance) const {
     if (from.microseconds <= 0) return;
     InVivo& vivo = instance.in_vivo;
     auto& like = from.like;
     vivo.cache = like.count == 0 && like.own > 0 ? "cold" : "warm";
+    std::string others;
+    for (auto& region : instance.regions)
+      if (region.rewritten) others += (others.empty() ? "" : ", ") + region.reached_from;
+    vivo.why = vivo.cache == "cold" ? "no launch like it was seen that could have warmed the caches"
+               : others.empty()     ? "nothing is known to touch its memory between its launches"
+                                    : "other work writes " + others + " before its launches, so that is put back before each timed one";
     vivo.launches = like.count, vivo.low = like.low, vivo.high = like.high, vivo.own = like.own;
     if (like.count > 0) vivo.spread = (like.high - like.low) / 2 / from.microseconds;
     char text[128];
@@ -258,6 +269,12 @@ class Taker {
       if (known == facts_.variables.end()) continue;  // Of the module, but not of this kernel's text.
       KERNELIFT_ASSIGN(bool own, is_own(from, variable));
       if (!own) continue;
+      // What was recorded are places in the application's code.
+      if (known->second.code && known->second.fixed) continue;
+      if (known->second.code)
+        return refused("kernel " + kernel_.name + ": variable " + variable.key +
+                       " holds addresses of functions, which lie elsewhere in every program; only if it were const could it be "
+                       "known that the kernel found its initial ones there");
       MepVariable taken;
       taken.recorded_name = variable.name;
       taken.name = known->second.mangled, taken.key = variable.key, taken.spelling = spelling_of(variable.key);

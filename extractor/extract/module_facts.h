@@ -22,6 +22,8 @@ struct ModuleFacts {
     std::string mangled;           ///< As clang spells it in the slice.
     std::string element = "byte";  ///< Scalar type if all of the variable is made of one, or its layout.
     PointerLayout pointers = {};
+    bool code = false;             ///< Its initial value holds addresses of functions.
+    bool fixed = false;            ///< It is const: whatever image it is in, that initialises it.
   };
   std::map<std::string, Variable> variables;   ///< By canonical key.
   std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one;

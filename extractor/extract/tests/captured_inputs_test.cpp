@@ -150,6 +150,21 @@ TEST_F(CapturedInputsTest, KeepsOnlyTheVariablesOfTheSlice) {
   EXPECT_EQ(inputs->instances[0].variables[0].element, "float");
 }
 
+TEST_F(CapturedInputsTest, RefusesTablesOfFunctionsThatTheApplicationMayHaveChanged) {
+  auto one = instance(0);
+  auto image = *writer_->store(std::vector<std::byte>(16));
+  one.variables = {{"table", "table", false, 0x5000, image, image}};
+  facts_.variables["table"] = {"table", "pointer", {16, {0, 8}}, true, false};
+  auto inputs = take({one});
+  ASSERT_FALSE(inputs.ok());
+  EXPECT_EQ(inputs.error().exit, Exit::Refused);
+  EXPECT_THAT(inputs.error().message, HasSubstr("variable table holds addresses of functions"));
+  facts_.variables["table"].fixed = true;
+  auto fixed = take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
+  ASSERT_TRUE(fixed.ok()) << fixed.error().message;
+  EXPECT_TRUE(fixed->instances.at(0).variables.empty()) << "it initialises itself";
+}
+
 TEST_F(CapturedInputsTest, TellsNamesakesOfTwoFilesApart) {
   auto ours = instance(0), theirs = instance(0);
   ours.id = "ours", ours.unit = "/app/k.cu", theirs.id = "theirs", theirs.unit = "/app/other.cu";
@@ -184,6 +199,28 @@ TEST_F(CapturedInputsTest, ChoosesTheCacheModeBeforehandByWhetherThereWereLaunch
   auto& second = inputs->instances.at(1).in_vivo;
   EXPECT_EQ(second.cache, "cold");
   EXPECT_EQ(second.how, "this launch alone, right after its memory was read");
+}
+
+TEST_F(CapturedInputsTest, MarksWhatOtherWorkWritesBetweenLaunchesAndSaysWhy) {
+  auto one = instance(0x1008);
+  one.regions = {region(0x1000, {1, 2, 3}, "arg 0"), region(0x9000, {1}, "0x1000 +8")};
+  ASSERT_TRUE(writer_->finish_instance(one).ok());
+  auto other = one;
+  other.id = "j";
+  ASSERT_TRUE(writer_->finish_instance(other).ok());
+  CaptureInfo info;
+  info.shares["i"] = {0.5, 20, false, {40, 19, 22, 30, {0}}}, info.shares["j"] = {0.5, 20, false, {40, 19, 22, 30, {8, 4000}}};
+  ASSERT_TRUE(writer_->finish(info).ok());
+  auto inputs = take({});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  auto& marked = inputs->instances.at(0);
+  EXPECT_TRUE(marked.regions[0].rewritten);
+  EXPECT_FALSE(marked.regions[1].rewritten);
+  EXPECT_EQ(marked.in_vivo.cache, "warm");
+  EXPECT_EQ(marked.in_vivo.why, "other work writes arg 0 before its launches, so that is put back before each timed one");
+  auto& plain = inputs->instances.at(1);
+  EXPECT_FALSE(plain.regions[0].rewritten) << "offsets where no address lies, or nothing at all, mark nothing";
+  EXPECT_EQ(plain.in_vivo.why, "nothing is known to touch its memory between its launches");
 }
 
 TEST_F(CapturedInputsTest, NeverHoldsOutEveryInstance) {
@@ -225,6 +262,25 @@ TEST(ModuleFacts, LayOutStructsThatMixFloatsWithOtherThings) {
       << "a union may hold anything";
   EXPECT_EQ(facts->structs.count("Counts"), 0u) << "without floats, bytes say it as well";
   EXPECT_EQ(element_of("struct Particle", *facts), "{float@0,float@4,int@8,double@16}24");
+}
+
+TEST(ModuleFacts, TellTablesOfFunctionsFromTablesOfNumbers) {
+  FrontendOptions options;
+  options.language = "cuda";
+  auto facts = module_facts(
+      "typedef float (*Op)(float, float);\n"
+      "struct Entry { int kind; Op run; };\n"
+      "__device__ float add(float a, float b) { return a + b; }\n"
+      "__device__ Op table[2] = {add, add};\n"
+      "__device__ const Entry fixed[1] = {{1, add}};\n"
+      "__device__ float numbers[2] = {1, 2};\n"
+      "__device__ float* inside = &numbers[1];\n"
+      "__global__ void k(float* o, int i) { o[i] = table[i](1, 2) + fixed[i].run(1, 2) + numbers[i] + *inside; }\n",
+      options);
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_TRUE(facts->variables["table"].code && !facts->variables["table"].fixed);
+  EXPECT_TRUE(facts->variables["fixed"].code && facts->variables["fixed"].fixed);
+  EXPECT_FALSE(facts->variables["numbers"].code || facts->variables["inside"].code);
 }
 
 TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
