@@ -168,6 +168,13 @@ Status check_place(const fs::path& place) {
   return done();
 }
 
+/// What made-up inputs fail on says nothing of the code.
+Error despite(const Slice& slice, Error error) {
+  if (error.exit == Exit::Refused)
+    error.message += slice.proof.proven ? "; its code can be lifted, and is proven equal to the original's" : "; of its code: " + slice.proof.note;
+  return error;
+}
+
 /// Made-up inputs have no recorded answers: the original's own take their place, and the MEP says so.
 Status answer_made_up(const ExtractOptions& options, const fs::path& folder, MepProgram& program) {
   std::string unknown = "nothing at hand can run it";
@@ -232,12 +239,15 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
       KERNELIFT_ASSIGN(inputs, take_inputs(*capture, recorded, *kernel, facts, fresh));
       program.mep.captured_on = capture->info().device.empty() ? "cpu" : capture->info().device;
     } else {
-      KERNELIFT_ASSIGN(inputs, make_inputs(*kernel, program.mep.launches, program.mep.knobs, facts, fresh));
+      auto made = make_inputs(*kernel, program.mep.launches, program.mep.knobs, facts, fresh);
+      if (!made.ok()) return despite(slice, std::move(made).error());
+      inputs = std::move(*made);
       program.mep.inputs = "synth";
     }
     program.mep.instances = std::move(inputs.instances);
     program.limits = std::move(inputs.limits), program.sums = std::move(inputs.sums);
-    if (options.synthesise) KERNELIFT_TRY(answer_made_up(options, fresh, program));
+    if (options.synthesise)
+      if (Status answered = answer_made_up(options, fresh, program); !answered.ok()) return despite(slice, std::move(answered).error());
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);
     return write_mep_program(program, options.templates, fresh);
   }();
