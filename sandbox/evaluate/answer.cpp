@@ -2,8 +2,8 @@
 // It is run like any candidate: in a confined child, between canaries and guard pages, because made-up inputs may well
 // lead it astray.
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cpu/trial.h"
 #include "sandbox/evaluate/evaluate.h"
-#include "sandbox/evaluate/trial.h"
 
 namespace kernelift {
 namespace {

@@ -11,8 +11,9 @@
 #include "core/model/evaluator.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
-#include "sandbox/evaluate/cuda/cross_check.h"
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/baseline_report.h"
+#include "sandbox/evaluate/cuda/runner/cross_check.h"
+#include "sandbox/evaluate/inquiry.h"
 
 namespace kernelift {
 

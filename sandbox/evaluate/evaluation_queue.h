@@ -13,7 +13,8 @@
 #include <thread>
 
 #include "sandbox/compile/service/compile_pool.h"
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/baseline_report.h"
+#include "sandbox/evaluate/inquiry.h"
 
 namespace kernelift {
 

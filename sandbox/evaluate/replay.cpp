@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cpu/runner_process.h"
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/evaluate.h"
-#include "sandbox/evaluate/runner_process.h"
 #include "sandbox/judge/diagnosis.h"
 
 namespace kernelift {
@@ -161,6 +161,7 @@ std::string ReplayReport::text() const {
                  is_reproduced(timed, *deviation) ? "reproduced" : is_short(timed) ? "NOT reproduced within 1.5 us" : "NOT reproduced within 15 %",
                  *deviation * 100);
         if (known != recorded.end() && !known->second.in_vivo.how.empty()) text += "; there: " + known->second.in_vivo.how;
+        if (known != recorded.end() && !known->second.in_vivo.why.empty()) text += "; " + known->second.in_vivo.why;
         if (known != recorded.end() && known->second.in_vivo.own > 0)
           text += line("; the snapshotted launch itself, after a pause: %.3f us", known->second.in_vivo.own);
       }
@@ -203,7 +204,7 @@ Json ReplayReport::json() const {
     document[mode == &warm ? "warm" : "cold"] = std::move(report);
   }
   for (auto& [id, there] : recorded)
-    document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how}, {"launches", there.in_vivo.launches},
+    document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how}, {"why", there.in_vivo.why}, {"launches", there.in_vivo.launches},
                                {"low_us", there.in_vivo.low}, {"high_us", there.in_vivo.high}, {"own_us", there.in_vivo.own}};
   if (auto found = fidelity())
     document["fidelity"] = {{"reproduced", found->reproduced}, {"compared", found->compared}, {"weighted_deviation", found->weighted_deviation}};

@@ -1,5 +1,4 @@
-// See runner_wire.h. A verdict crosses as the JSON that the run database keeps. What the runners of both devices say alike is
-// here too.
+// See runner_wire.h. A verdict crosses as the JSON that the run database keeps.
 #include "sandbox/evaluate/runner_wire.h"
 
 namespace kernelift {
@@ -32,12 +31,6 @@ Verdict verdict_from_answer(const Result<std::string>& answer) {
   if (verdict.ok()) return std::move(*verdict);
   lost.detail = verdict.error().message;
   return lost;
-}
-
-std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
-  return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) + " elements of " + buffer +
-         " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing wrote), so there "
-         "is no one answer that a candidate could be held to";
 }
 
 }  // namespace kernelift

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/model/verdict.h"
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/inquiry.h"
 #include "sandbox/jail/wire.h"
 
 namespace kernelift {

@@ -6,8 +6,8 @@
 
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
-#include "sandbox/device/cuda/cuda_device.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
+#include "sandbox/device/cuda/cuda_device.h"
 
 namespace kernelift {
 

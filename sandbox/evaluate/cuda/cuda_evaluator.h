@@ -12,7 +12,7 @@
 
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/cuda/as_built.h"
-#include "sandbox/evaluate/cuda/gpu_process.h"
+#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 

@@ -10,7 +10,7 @@
 
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/gpu_process.h"
+#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {

@@ -5,7 +5,7 @@
 
 #include "core/base/file.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 namespace kernelift {
 namespace {

@@ -1,5 +1,5 @@
 // Runner processes around a fake device: what a candidate can end, and what goes on after it.
-#include "sandbox/evaluate/cuda/gpu_process.h"
+#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The GPU runner's logic over host memory: what it restores, poisons, compares and believes. The runner's own kernels run
 // here as loops over the same arithmetic (kernels/judging.h) that the GPU runs.
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,6 +72,27 @@ TEST(GpuRunner, DoesNotBlameTheKernelForWhatOnlyClangComputesOtherwise) {
   EXPECT_THAT(rig.report.complaint(), HasSubstr("the application's own machine code reproduces the capture, its source as clang builds it does not (out: 1 of 3000"));
   Rig both(scale(), {}, "wrong", "wrong");
   EXPECT_THAT(both.report.complaint(), ::testing::Not(HasSubstr("the application's own")));
+}
+
+TEST(GpuMemory, PutsBackWhatOtherWorkRewritesThoughTheKernelDoesNotChangeIt) {
+  MepFixture fixture = scale();
+  fixture.mep.instances[0].regions[0].rewritten = true;
+  FakeDevice device(images());
+  auto support = Support::load(device);
+  auto memory = GpuMemory::place(device, fixture.mep, fixture.path());
+  ASSERT_TRUE(support.ok() && memory.ok());
+  for (size_t instance : {0, 1}) {
+    const GpuBuffer& in = (*memory)->instances()[instance].regions[0];
+    ASSERT_EQ(in.name, "in");
+    const float other = 7;
+    ASSERT_TRUE(device.write(in.live, std::as_bytes(std::span(&other, 1))).ok());
+    Steps steps(**support);
+    (*memory)->put_back(steps, instance);
+    ASSERT_TRUE(steps.run(std::chrono::seconds(10)).ok());
+    float now = 0;
+    ASSERT_TRUE(device.read(in.live, std::as_writable_bytes(std::span(&now, 1))).ok());
+    EXPECT_EQ(now, instance == 0 ? -100.0f : other);
+  }
 }
 
 TEST(GpuRunner, MeasuresWhoIsFasterAndWhoIsNot) {

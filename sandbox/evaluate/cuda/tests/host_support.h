@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "sandbox/device/fake/fake_device.h"
-#include "sandbox/evaluate/cuda/support.h"
+#include "sandbox/evaluate/cuda/runner/support.h"
 
 namespace kernelift {
 namespace host {

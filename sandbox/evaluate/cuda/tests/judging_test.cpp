@@ -1,5 +1,5 @@
 // The device's arithmetic of judging, run on the host beside the Comparator that it must agree with.
-#include "sandbox/evaluate/cuda/kernels/judging.h"
+#include "sandbox/evaluate/cuda/runner/kernels/judging.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "sandbox/compile/nvcc_image.h"
 #include "sandbox/compile/service/compile_pool.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
-#include "sandbox/evaluate/cuda/gpu_code.h"
+#include "sandbox/evaluate/cuda/runner/gpu_code.h"
 
 namespace kernelift {
 namespace {

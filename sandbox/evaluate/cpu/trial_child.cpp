@@ -11,7 +11,7 @@
 #endif
 
 #include "core/model/kernel_key.h"
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/cpu/trial.h"
 #include "sandbox/jail/wire.h"
 
 namespace kernelift {

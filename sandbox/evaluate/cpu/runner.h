@@ -10,45 +10,13 @@
 #include <vector>
 
 #include "core/model/mep.h"
-#include "sandbox/evaluate/perturbed_oracle.h"
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/baseline_report.h"
+#include "sandbox/evaluate/cpu/perturbed_oracle.h"
+#include "sandbox/evaluate/cpu/trial.h"
+#include "sandbox/evaluate/inquiry.h"
 #include "sandbox/judge/race.h"
 
 namespace kernelift {
-
-/// What the original did on one instance, buffer by buffer.
-struct BufferReport {
-  std::string name;
-  uint64_t bytes = 0;
-  bool pass = true, changed = false;
-  std::string detail;     ///< First and worst mismatch.
-  std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
-};
-struct InstanceReport {
-  std::string id;
-  bool held_out = false, pass = true;
-  bool timed = true;                 ///< When candidates are; false: another instance that behaves alike stands for it.
-  double weight = 1;
-  double recorded_seconds = 0;       ///< In the application; 0 if unknown.
-  double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
-  double application_seconds = 0;    ///< The same of the application's own machine code; 0: not known.
-  double fastest_write_seconds = 0;  ///< For the bytes that it changes: the physics floor's measure.
-  std::string failure;               ///< Set when it did not run at all.
-  std::vector<BufferReport> buffers;
-};
-struct BaselineReport {
-  std::vector<InstanceReport> instances;
-  std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
-  bool pass() const;
-  /// The first thing that is wrong, as a sentence; empty if nothing is.
-  std::string complaint() const;
-};
-
-/// What to say of an original that leaves different answers in a buffer.
-std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
-
-Json to_json(const BaselineReport& report);
-Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where);
 
 struct RunnerSettings {
   TrialSettings trial;
@@ -56,15 +24,6 @@ struct RunnerSettings {
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's.
   /// In memory shared with whoever asks: what was asked in an earlier era than this is given up.
   const std::atomic<uint64_t>* era = nullptr;
-};
-
-/// What one evaluation is for, and when it has to be over.
-struct Inquiry {
-  bool confirm = false;             ///< A finalist: timed to the end, held-out instances too; perturbed inputs are tried.
-  double rival = 1;                 ///< Speedup of the best so far: who stays clearly below is soon given up.
-  std::optional<Deadline> deadline; ///< A confirmation takes fewer samples to keep it.
-  uint64_t era = 0;
-  bool against_application = false; ///< Timed against the application's own machine code, where the runner has it.
 };
 
 class Runner {

@@ -1,5 +1,5 @@
 // Both ends of the conversation with a GPU runner; see gpu_process.h.
-#include "sandbox/evaluate/cuda/gpu_process.h"
+#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 
 #include <unistd.h>
 

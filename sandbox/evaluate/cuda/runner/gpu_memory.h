@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/model/mep.h"
-#include "sandbox/evaluate/cuda/support.h"
+#include "sandbox/evaluate/cuda/runner/support.h"
 
 namespace kernelift {
 
@@ -24,7 +24,8 @@ struct GpuBuffer {
   // Learned from the original:
   std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
   bool all_written = false;          ///< Every byte is.
-  bool put_back = false;             ///< To be restored before each timed launch: it reads what it writes.
+  bool rewritten = false;            ///< MepRegion::rewritten.
+  bool put_back = false;             ///< To be restored before each timed launch: it reads what it writes, or that is rewritten.
   DeviceMemory ranges;               ///< Of DeviceRange: the changed blocks, from given to live; none: the whole buffer.
   uint64_t range_count = 0, changed_bytes = 0;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/cpu/trial.h"
 #include "sandbox/judge/perturbation.h"
 
 namespace kernelift {

@@ -1,12 +1,12 @@
 // See cross_check.h. On an H200 a profiler that looks on adds nothing to the intervals between events: both clocks agreed within
 // 0.15 us from 1 us to 80 us, and what is timed afterwards is as ever.
-#include "sandbox/evaluate/cuda/cross_check.h"
+#include "sandbox/evaluate/cuda/runner/cross_check.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 namespace kernelift {
 

@@ -2,7 +2,7 @@
 // its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
 #include <algorithm>
 
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 namespace kernelift {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 #include "sandbox/jail/nursery.h"
 
 namespace kernelift {

@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cpu/runner_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
-#include "sandbox/evaluate/runner_process.h"
 
 namespace kernelift {
 

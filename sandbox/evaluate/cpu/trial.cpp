@@ -1,5 +1,5 @@
 // The runner's side of a trial; see trial.h.
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/cpu/trial.h"
 
 #include <poll.h>
 #include <sys/mman.h>

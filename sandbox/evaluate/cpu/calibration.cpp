@@ -14,7 +14,7 @@
 #include <cstring>
 #include <limits>
 
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/cpu/runner.h"
 #include "sandbox/judge/rounding_envelope.h"
 
 namespace kernelift {

@@ -3,8 +3,8 @@
 #pragma once
 #include <map>
 
-#include "sandbox/evaluate/cuda/gpu_memory.h"
-#include "sandbox/evaluate/trial.h"
+#include "sandbox/evaluate/cuda/runner/gpu_memory.h"
+#include "sandbox/evaluate/inquiry.h"
 
 namespace kernelift {
 

@@ -1,6 +1,6 @@
 // See replay_memory.h. Buffers are placed by the application: they begin and end anywhere in a page. Whole pages are
 // mapped; the bytes of a page that belong to no buffer hold a canary, and beyond the pages lies memory that faults.
-#include "sandbox/evaluate/replay_memory.h"
+#include "sandbox/evaluate/cpu/replay_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "sandbox/evaluate/baseline_report.h"
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
@@ -149,15 +150,6 @@ Status ReplayMemory::map_images(const Mep& mep, const std::filesystem::path& fol
   if (answers_->base && madvise(answers_->base, answers_->size, MADV_DONTFORK) != 0)
     return environment_error("cannot hide the recorded answers from candidates: madvise failed");
   return done();
-}
-
-bool is_output(const Mep& mep, const MepRegion& region) {
-  for (auto& instance : mep.instances)
-    for (auto& other : instance.regions) {
-      bool same = region.parameter >= 0 ? other.parameter == region.parameter : other.address == region.address;
-      if (same && other.before != other.after) return true;
-    }
-  return false;
 }
 
 void ReplayMemory::describe(const Mep& mep) {

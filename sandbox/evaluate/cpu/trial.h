@@ -8,23 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
 #include "core/model/mep.h"
-#include "core/model/verdict.h"
 #include "sandbox/device/cpu/executor.h"
-#include "sandbox/evaluate/replay_memory.h"
+#include "sandbox/evaluate/cpu/replay_memory.h"
+#include "sandbox/evaluate/inquiry.h"
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
 namespace kernelift {
-
-/// What a child runs: an image and how it is launched. The baseline has no launches of its own.
-struct TrialCode {
-  std::string image;
-  std::vector<CandidateLaunch> launches;
-  std::vector<Scratch> scratch;
-  Bindings values;
-};
 
 /// Settings that the runner and its children share.
 struct TrialSettings {
@@ -35,12 +26,6 @@ struct TrialSettings {
 };
 
 enum class Side : uint32_t { Baseline = 0, Candidate = 1 };
-
-/// Why a step failed, ready to become a verdict.
-struct TrialFailure {
-  Outcome outcome = Outcome::Crashed;
-  std::string detail;
-};
 
 struct TrialTimes {
   std::optional<TrialFailure> failure;

@@ -1,5 +1,5 @@
 // Both ends of the conversation with a runner; see runner_process.h.
-#include "sandbox/evaluate/runner_process.h"
+#include "sandbox/evaluate/cpu/runner_process.h"
 
 #include "sandbox/device/cpu/executor.h"
 #include "sandbox/evaluate/runner_wire.h"

@@ -53,9 +53,6 @@ struct InstanceMemory {
   std::vector<ByteRange> canaries;  ///< Addresses of live bytes that belong to no buffer of this instance.
 };
 
-/// Does the kernel write it? It does if it changed in any recorded launch: one on equal inputs writes what is there already.
-bool is_output(const Mep& mep, const MepRegion& region);
-
 class ReplayMemory {
  public:
   /// An Error names the address that could not be had, or the data file that is damaged.

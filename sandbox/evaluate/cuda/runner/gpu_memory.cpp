@@ -1,6 +1,6 @@
 // See gpu_memory.h. Live memory is mapped by granules of 2 MiB; what of a granule belongs to no buffer of the instance
 // holds a canary, and beyond the granules an access faults.
-#include "sandbox/evaluate/cuda/gpu_memory.h"
+#include "sandbox/evaluate/cuda/runner/gpu_memory.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "sandbox/evaluate/replay_memory.h"
+#include "sandbox/evaluate/baseline_report.h"
 
 namespace kernelift {
 namespace {
@@ -174,6 +174,7 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       given = uploaded.emplace(before + own, address).first;
     }
     buffer.given = buffer.answer = given->second;
+    buffer.put_back = buffer.rewritten;
     if (!compare) return done();
     if (answer == uploaded.end()) {
       KERNELIFT_ASSIGN(uint64_t address, upload(after_bytes));
@@ -183,7 +184,7 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
     std::vector<DeviceRange> ranges = changed_blocks(before_bytes, after_bytes);
     for (auto& range : ranges) buffer.changed_bytes += range.bytes;
     buffer.put_back = true;
-    if (buffer.live == 0 || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size) return done();
+    if (buffer.live == 0 || buffer.rewritten || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size) return done();
     for (auto& range : ranges) range.to += buffer.live, range.from += buffer.given;
     buffer.range_count = ranges.size();
     KERNELIFT_ASSIGN(buffer.ranges, device_.place(0, ranges.size() * sizeof(DeviceRange)));
@@ -208,7 +209,7 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.name = named ? mep.parameters[region.parameter].name : "";
       if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
       buffer.live = relocated(region.address), buffer.size = region.size;
-      buffer.output = is_output(mep, region);
+      buffer.output = is_output(mep, region), buffer.rewritten = region.rewritten;
       buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
       if (region.size > 0) KERNELIFT_TRY(fill_in(buffer, region.before, region.after, region.pointer_stride, region.pointer_offsets));
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);

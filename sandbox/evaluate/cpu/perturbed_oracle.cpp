@@ -1,5 +1,5 @@
 // See perturbed_oracle.h.
-#include "sandbox/evaluate/perturbed_oracle.h"
+#include "sandbox/evaluate/cpu/perturbed_oracle.h"
 
 #include <sys/mman.h>
 

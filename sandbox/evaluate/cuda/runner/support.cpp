@@ -1,5 +1,5 @@
 // See support.h. Grids are sized for the work, capped so that every kernel loops over what is left.
-#include "sandbox/evaluate/cuda/support.h"
+#include "sandbox/evaluate/cuda/runner/support.h"
 
 #include <algorithm>
 #include <cstring>

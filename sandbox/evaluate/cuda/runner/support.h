@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sandbox/device/device.h"
-#include "sandbox/evaluate/cuda/kernels/judging.h"
+#include "sandbox/evaluate/cuda/runner/kernels/judging.h"
 #include "sandbox/judge/yardstick.h"
 
 namespace kernelift {

@@ -1,11 +1,11 @@
 // What the original teaches about itself on a GPU, before any candidate is judged; the questions are those of
-// sandbox/evaluate/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of poison or a
+// sandbox/evaluate/cpu/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of poison or a
 // perturbed input may lead the original astray, and a fault ends this process. They are announced, and what ended an
 // earlier process is not asked again.
 #include <algorithm>
 #include <cstring>
 
-#include "sandbox/evaluate/cuda/gpu_runner.h"
+#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 #include "sandbox/judge/rounding_envelope.h"
 
 namespace kernelift {
@@ -195,7 +195,7 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
   }
   region.all_written = all;
   region.states = all ? std::vector<DeviceMemory>{} : std::move(states);
-  region.put_back = !covered;
+  region.put_back = !covered || region.rewritten;
   return true;
 }
 

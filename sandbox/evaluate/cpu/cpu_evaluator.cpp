@@ -1,5 +1,5 @@
 // See cpu_evaluator.h.
-#include "sandbox/evaluate/cpu_evaluator.h"
+#include "sandbox/evaluate/cpu/cpu_evaluator.h"
 
 #include <sys/mman.h>
 

@@ -4,12 +4,18 @@
 // device (calibration.cpp there): tolerances, which bytes are written without being read, how long it takes.
 // A fault or a hang ends the process's use: usable() says so, and the owner starts another one.
 #pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <set>
 
 #include "core/model/kernel_facts.h"
-#include "sandbox/evaluate/cuda/cross_check.h"
-#include "sandbox/evaluate/cuda/gpu_code.h"
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/baseline_report.h"
+#include "sandbox/evaluate/cuda/runner/cross_check.h"
+#include "sandbox/evaluate/cuda/runner/gpu_code.h"
+#include "sandbox/evaluate/inquiry.h"
+#include "sandbox/judge/perturbation.h"
+#include "sandbox/judge/race.h"
 
 namespace kernelift {
 
@@ -18,7 +24,8 @@ struct GpuRunnerSettings {
   bool cold = false;
   RaceRules race;
   std::optional<Tolerance> tolerance;
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "cross-check". Not tried again.
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "cross-check".
+  /// Not tried again.
   std::set<std::string> fatal;
 };
 

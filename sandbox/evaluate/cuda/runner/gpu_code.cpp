@@ -1,5 +1,5 @@
 // See gpu_code.h.
-#include "sandbox/evaluate/cuda/gpu_code.h"
+#include "sandbox/evaluate/cuda/runner/gpu_code.h"
 
 #include <algorithm>
 #include <cstdlib>

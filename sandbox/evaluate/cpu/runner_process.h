@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/cpu/runner.h"
 #include "sandbox/jail/nursery.h"
 
 namespace kernelift {

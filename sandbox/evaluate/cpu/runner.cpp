@@ -1,7 +1,7 @@
 // Judging one candidate, stage by stage; see runner.h. The order is DESIGN §5's: verified, then timed, then verified
 // again in the same image; whoever seems to win is measured once more in a fresh process with the images loaded the
 // other way round, and the weaker of the two results counts.
-#include "sandbox/evaluate/runner.h"
+#include "sandbox/evaluate/cpu/runner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,20 +46,6 @@ Timing timing_of(const MepInstance& instance, double weight, const Race& race, b
 }
 
 }  // namespace
-
-bool BaselineReport::pass() const {
-  return std::all_of(instances.begin(), instances.end(), [](auto& instance) { return instance.pass; });
-}
-
-std::string BaselineReport::complaint() const {
-  for (auto& instance : instances) {
-    if (instance.pass) continue;
-    if (!instance.failure.empty()) return "instance " + instance.id + ": " + instance.failure;
-    for (auto& buffer : instance.buffers)
-      if (!buffer.pass) return "instance " + instance.id + ", " + buffer.name + ": " + buffer.detail;
-  }
-  return {};
-}
 
 Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesystem::path& folder,
                                                const RunnerSettings& settings, std::function<void(bool)> quiet) {
@@ -352,55 +338,6 @@ std::optional<Verdict> Runner::evaluate(const TrialCode& candidate, const Inquir
     one.speedup_low = low, one.speedup_high = high, one.samples = samples;
   }
   return verdict;
-}
-
-Json to_json(const BaselineReport& report) {
-  Json instances = Json::array();
-  for (auto& instance : report.instances) {
-    Json buffers = Json::array();
-    for (auto& buffer : instance.buffers)
-      buffers.push_back({{"name", buffer.name},
-                         {"bytes", buffer.bytes},
-                         {"pass", buffer.pass},
-                         {"changed", buffer.changed},
-                         {"tolerance", buffer.tolerance},
-                         {"detail", buffer.detail}});
-    instances.push_back({{"id", instance.id},
-                         {"held_out", instance.held_out},
-                         {"pass", instance.pass},
-                         {"timed", instance.timed},
-                         {"weight", instance.weight},
-                         {"recorded_seconds", instance.recorded_seconds},
-                         {"seconds", instance.seconds},
-                         {"spread", instance.spread},
-                         {"application_seconds", instance.application_seconds},
-                         {"fastest_write_seconds", instance.fastest_write_seconds},
-                         {"failure", instance.failure},
-                         {"buffers", buffers}});
-  }
-  return {{"instances", instances}, {"application_trouble", report.application_trouble}};
-}
-
-Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where) {
-  return reading(where, [&] {
-    BaselineReport report;
-    for (auto& entry : from.at("instances")) {
-      InstanceReport instance;
-      instance.id = entry.at("id"), instance.held_out = entry.at("held_out"), instance.pass = entry.at("pass");
-      instance.timed = entry.value("timed", true);
-      instance.weight = entry.at("weight"), instance.recorded_seconds = entry.at("recorded_seconds");
-      instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
-      instance.application_seconds = entry.at("application_seconds");
-      instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
-      for (auto& buffer : entry.at("buffers"))
-        instance.buffers.push_back(
-            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
-             buffer.at("tolerance")});
-      report.instances.push_back(std::move(instance));
-    }
-    report.application_trouble = from.at("application_trouble");
-    return report;
-  });
 }
 
 }  // namespace kernelift

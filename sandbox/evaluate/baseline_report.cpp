@@ -1,0 +1,86 @@
+// See baseline_report.h.
+#include "sandbox/evaluate/baseline_report.h"
+
+#include <algorithm>
+
+namespace kernelift {
+
+bool is_output(const Mep& mep, const MepRegion& region) {
+  for (auto& instance : mep.instances)
+    for (auto& other : instance.regions) {
+      bool same = region.parameter >= 0 ? other.parameter == region.parameter : other.address == region.address;
+      if (same && other.before != other.after) return true;
+    }
+  return false;
+}
+
+bool BaselineReport::pass() const {
+  return std::all_of(instances.begin(), instances.end(), [](auto& instance) { return instance.pass; });
+}
+
+std::string BaselineReport::complaint() const {
+  for (auto& instance : instances) {
+    if (instance.pass) continue;
+    if (!instance.failure.empty()) return "instance " + instance.id + ": " + instance.failure;
+    for (auto& buffer : instance.buffers)
+      if (!buffer.pass) return "instance " + instance.id + ", " + buffer.name + ": " + buffer.detail;
+  }
+  return {};
+}
+
+std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
+  return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) + " elements of " + buffer +
+         " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing wrote), so there "
+         "is no one answer that a candidate could be held to";
+}
+
+Json to_json(const BaselineReport& report) {
+  Json instances = Json::array();
+  for (auto& instance : report.instances) {
+    Json buffers = Json::array();
+    for (auto& buffer : instance.buffers)
+      buffers.push_back({{"name", buffer.name},
+                         {"bytes", buffer.bytes},
+                         {"pass", buffer.pass},
+                         {"changed", buffer.changed},
+                         {"tolerance", buffer.tolerance},
+                         {"detail", buffer.detail}});
+    instances.push_back({{"id", instance.id},
+                         {"held_out", instance.held_out},
+                         {"pass", instance.pass},
+                         {"timed", instance.timed},
+                         {"weight", instance.weight},
+                         {"recorded_seconds", instance.recorded_seconds},
+                         {"seconds", instance.seconds},
+                         {"spread", instance.spread},
+                         {"application_seconds", instance.application_seconds},
+                         {"fastest_write_seconds", instance.fastest_write_seconds},
+                         {"failure", instance.failure},
+                         {"buffers", buffers}});
+  }
+  return {{"instances", instances}, {"application_trouble", report.application_trouble}};
+}
+
+Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where) {
+  return reading(where, [&] {
+    BaselineReport report;
+    for (auto& entry : from.at("instances")) {
+      InstanceReport instance;
+      instance.id = entry.at("id"), instance.held_out = entry.at("held_out"), instance.pass = entry.at("pass");
+      instance.timed = entry.value("timed", true);
+      instance.weight = entry.at("weight"), instance.recorded_seconds = entry.at("recorded_seconds");
+      instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
+      instance.application_seconds = entry.at("application_seconds");
+      instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
+      for (auto& buffer : entry.at("buffers"))
+        instance.buffers.push_back(
+            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
+             buffer.at("tolerance")});
+      report.instances.push_back(std::move(instance));
+    }
+    report.application_trouble = from.at("application_trouble");
+    return report;
+  });
+}
+
+}  // namespace kernelift

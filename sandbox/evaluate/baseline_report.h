@@ -1,0 +1,49 @@
+// What the original taught about itself, on either device: whether it reproduces its capture, buffer by buffer, and how long
+// it takes. It crosses from runners as JSON, and people see it in replay's report.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+/// Does the kernel write it? It does if it changed in any recorded launch: one on equal inputs writes what is there already.
+bool is_output(const Mep& mep, const MepRegion& region);
+
+/// What the original did on one instance, buffer by buffer.
+struct BufferReport {
+  std::string name;
+  uint64_t bytes = 0;
+  bool pass = true, changed = false;
+  std::string detail;     ///< First and worst mismatch.
+  std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
+};
+struct InstanceReport {
+  std::string id;
+  bool held_out = false, pass = true;
+  bool timed = true;                 ///< When candidates are; false: another instance that behaves alike stands for it.
+  double weight = 1;
+  double recorded_seconds = 0;       ///< In the application; 0 if unknown.
+  double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
+  double application_seconds = 0;    ///< The same of the application's own machine code; 0: not known.
+  double fastest_write_seconds = 0;  ///< For the bytes that it changes: the physics floor's measure.
+  std::string failure;               ///< Set when it did not run at all.
+  std::vector<BufferReport> buffers;
+};
+struct BaselineReport {
+  std::vector<InstanceReport> instances;
+  std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
+  bool pass() const;
+  /// The first thing that is wrong, as a sentence; empty if nothing is.
+  std::string complaint() const;
+};
+
+/// What to say of an original that leaves different answers in a buffer.
+std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
+
+Json to_json(const BaselineReport& report);
+Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where);
+
+}  // namespace kernelift
