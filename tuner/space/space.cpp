@@ -203,19 +203,22 @@ bool Space::valid(const Point& point) const {
   return true;
 }
 
+void Space::take_leaf(const Tree& tree, uint64_t n, Point& point) {
+  const Node* node = &tree.nodes[0];
+  for (size_t p : tree.parameters) {
+    const Edge* edge = &tree.edges[node->first];
+    while (n >= tree.nodes[edge->node].leaves) n -= tree.nodes[edge->node].leaves, ++edge;
+    point[p] = edge->value;
+    node = &tree.nodes[edge->node];
+  }
+}
+
 Point Space::at(uint64_t rank) const {
   Point point(parameters_.size(), 0);
   for (size_t t = trees_.size(); t-- > 0;) {
     auto& tree = trees_[t];
-    uint64_t leaf = rank % tree.nodes[0].leaves;
+    take_leaf(tree, rank % tree.nodes[0].leaves, point);
     rank /= tree.nodes[0].leaves;
-    const Node* node = &tree.nodes[0];
-    for (size_t p : tree.parameters) {
-      const Edge* edge = &tree.edges[node->first];
-      while (leaf >= tree.nodes[edge->node].leaves) leaf -= tree.nodes[edge->node].leaves, ++edge;
-      point[p] = edge->value;
-      node = &tree.nodes[edge->node];
-    }
   }
   return point;
 }
@@ -229,14 +232,7 @@ Point Space::sample(Random& random) const {
       descend(tree, 0, point, random, effort);
       continue;
     }
-    uint64_t leaf = std::uniform_int_distribution<uint64_t>(0, tree.nodes[0].leaves - 1)(random);
-    const Node* node = &tree.nodes[0];
-    for (size_t p : tree.parameters) {
-      const Edge* edge = &tree.edges[node->first];
-      while (leaf >= tree.nodes[edge->node].leaves) leaf -= tree.nodes[edge->node].leaves, ++edge;
-      point[p] = edge->value;
-      node = &tree.nodes[edge->node];
-    }
+    take_leaf(tree, std::uniform_int_distribution<uint64_t>(0, tree.nodes[0].leaves - 1)(random), point);
   }
   return point;
 }

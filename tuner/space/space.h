@@ -67,6 +67,8 @@ class Space {
   bool build(Tree& tree) const;
   bool descend(const Tree& tree, size_t depth, Point& point, Random& random, int& effort) const;
   double estimate(const Tree& tree) const;
+  /// Sets the tree's parameters of `point` to those of its n-th leaf.
+  static void take_leaf(const Tree& tree, uint64_t n, Point& point);
   void finish();
 
   std::vector<Tunable> parameters_;

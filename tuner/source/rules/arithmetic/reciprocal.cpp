@@ -1,6 +1,7 @@
 // reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
 // reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. So does
-// division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
+// division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and
+// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>

@@ -97,18 +97,32 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
   return index.replace(at, block.size(), "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
 }
 
-bool may_be_repeated(const KernelSource& source, const clang::Stmt* body, size_t from) {
-  auto had_a_value = [&](const clang::VarDecl* variable) {
-    auto declared = source.offset(variable->getLocation());
-    return variable->hasLocalStorage() && (!declared || *declared < from) && (llvm::isa<clang::ParmVarDecl>(variable) || variable->hasInit());
-  };
-  for (auto* statement : body->children()) {
-    auto range = source.span(statement);
-    if (range && range->begin < from) continue;
-    auto changed = changed_within(statement);
-    if (!range || std::any_of(changed.begin(), changed.end(), had_a_value)) return false;
+namespace {
+
+std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt*>& statements, size_t begin) {
+  std::set<const clang::VarDecl*> changed;
+  for (size_t i = begin; i < statements.size(); ++i) changed.merge(changed_within(statements[i]));
+  return changed;
+}
+
+}  // namespace
+
+size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
+  for (size_t begin = first;;) {
+    auto changed = changed_from(statements, begin);
+    size_t earlier = begin;
+    for (size_t i = 0; i < earlier; ++i)
+      for (auto* variable : changed_within(statements[i]))
+        if (variable->hasLocalStorage() && changed.contains(variable)) earlier = i;
+    if (earlier == begin) return begin;
+    begin = earlier;
   }
-  return true;
+}
+
+std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang::Stmt*>& statements, size_t begin) {
+  auto changed = changed_from(statements, begin);
+  std::erase_if(changed, [](auto* variable) { return !llvm::isa<clang::ParmVarDecl>(variable); });
+  return changed;
 }
 
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from) {

@@ -2,7 +2,9 @@
 // What rules that change how work is spread over threads have in common.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tuner/source/rules/kernel_source.h"
 #include "tuner/source/rules/rule.h"
@@ -39,8 +41,11 @@ bool place_is_asked_elsewhere(const KernelSource& source);
 /// "(blockIdx.x * 4 + turn)". Empty if it does not name the block.
 std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
 
-/// What is behind `from` may run once more: it changes nothing that had a value before.
-bool may_be_repeated(const KernelSource& source, const clang::Stmt* body, size_t from);
+/// The last of the body's statements up to `first` from which on the text may run once more: nothing has a value there yet
+/// that it changes. The number of the statement; parameters that it changes are for the caller.
+size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first);
+/// Parameters that are changed from there on.
+std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang::Stmt*>& statements, size_t begin);
 
 /// What comes to stand in a loop of turns goes on to the next turn where it returned. nullopt if one of the returns behind
 /// `from` is in a loop of its own, or one stands in front.

@@ -21,7 +21,10 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
   if (!place || place->block_alone || !place->declared) return std::nullopt;
   auto* declaration = place->statement;
   auto* index = place->variable;
-  auto begin = source.span(declaration), init = source.span(place->value);
+  std::vector<const clang::Stmt*> statements(body->body_begin(), body->body_end());
+  size_t at = where_to_begin(statements, static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
+  auto begin = source.span(statements[at]), init = source.span(place->value);
+  if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return std::nullopt;
 
   bool guarded = false, changes = false, after = false;
   for (auto* statement : body->body()) {
@@ -37,7 +40,7 @@ std::optional<Opportunity> spread(const KernelSource& source, const RuleContext&
   }
   auto returns = continue_instead_of_return(source, body, begin->begin);
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
-  if (changes || !returns || !may_be_repeated(source, body, begin->begin) || !useful || !guarded) return std::nullopt;
+  if (changes || !returns || !useful || !guarded) return std::nullopt;
 
   std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
   Opportunity found;

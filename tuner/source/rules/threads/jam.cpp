@@ -139,7 +139,8 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), edits);
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips + *text + "\n" + indent + "}\n";
+  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips +
+         *text + "\n" + indent + "}\n";
   return true;
 }
 
@@ -185,11 +186,9 @@ bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& 
 
 std::optional<std::string> Jammer::rewrite() {
   auto close = source_.offset(body_->getRBracLoc());
-  std::vector<const clang::Stmt*> statements;
-  for (auto* statement : body_->body()) {
-    if (statements.empty() && !is_index(statement)) continue;
-    statements.push_back(statement);
-  }
+  std::vector<const clang::Stmt*> statements(body_->body_begin(), body_->body_end());
+  auto index = std::find_if(statements.begin(), statements.end(), [&](auto* statement) { return is_index(statement); });
+  statements.erase(statements.begin(), statements.begin() + static_cast<long>(where_to_begin(statements, static_cast<size_t>(index - statements.begin()))));
   auto first = statements.empty() ? std::nullopt : source_.span(statements.front());
   if (!close || !first) return std::nullopt;
   begin_ = first->begin, end_ = *close;
@@ -208,7 +207,8 @@ std::optional<std::string> Jammer::rewrite() {
   for (auto& [index, count] : axes_)
     for (auto* statement : statements)
       if (statement != index.statement && changed_within(statement).contains(index.variable)) return std::nullopt;
-  if (!neighbours_.names_can_be_copied(body_, {begin_, end_}) || !may_be_repeated(source_, body_, begin_)) return std::nullopt;
+  if (!neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
+  if (!changed_parameters(statements, 0).empty()) return std::nullopt;  // The next turn would find them changed.
 
   std::string indent = source_.indentation(begin_), out, all;
   std::vector<const clang::Stmt*> inside;
@@ -234,7 +234,8 @@ std::optional<std::string> Jammer::rewrite() {
         std::string text = source_.spelled(part->IgnoreParens());
         if (text.empty()) return std::nullopt;
         bounded_ |= bounds(part, leaves);
-        for (auto& choice : neighbours_.choices(neighbours_.axes_of(part))) all += (all.empty() ? "" : " && ") + std::string(leaves ? "!(" : "(") + neighbours_.renamed(text, choice) + ")";
+        for (auto& choice : neighbours_.choices(neighbours_.axes_of(part)))
+          all += (all.empty() ? "" : " && ") + std::string(leaves ? "!(" : "(") + neighbours_.renamed(text, choice) + ")";
       }
       if (leaves) continue;
       if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen())) inside.assign(block->body_begin(), block->body_end());
@@ -244,7 +245,8 @@ std::optional<std::string> Jammer::rewrite() {
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     if (bounded(axis)) continue;
     auto last = neighbours_.choices(1U << axis).back();
-    all += (all.empty() ? "" : " && ") + ("(" + inside_text(axis, std::to_string(last[axis]), neighbours_.renamed(axes_[axis].first.variable->getName().str(), last))) + ")";
+    std::string index = neighbours_.renamed(axes_[axis].first.variable->getName().str(), last);
+    all += (all.empty() ? "" : " && ") + ("(" + inside_text(axis, std::to_string(last[axis]), index) + ")");
   }
   out += indent + "if (" + all + ") {\n";
   if (!neighbours_.jam(inside, indent + "  ", out)) return std::nullopt;

@@ -52,6 +52,7 @@ class Merger {
   const clang::CompoundStmt* body_;
   std::vector<std::pair<int, Neighbours::Axis>> axes_;
   Neighbours neighbours_;
+  std::set<const clang::VarDecl*> parameters_;            ///< That the text changes: pointers that move to the block's part.
   size_t begin_ = 0, end_ = 0;
 };
 
@@ -124,9 +125,15 @@ bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::
               kAxisNames[number] + ") continue;\n";
     count *= neighbour.count;
   }
+  auto names = neighbours_.names_for(neighbours_.choices(0).front());
+  for (auto* parameter : parameters_) {
+    std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_turn");
+    blocks += indent + "  auto " + copy + " = " + name + ";\n";
+    names[name] = copy;
+  }
   auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), moved);
   if (!text) return false;
-  *text = neighbours_.renamed(*text, neighbours_.choices(0).front());
+  *text = with_names(*text, names);
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
   out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + indent + "  __syncthreads();\n" +
          indent + "  " + *text + "\n" + indent + "}\n";
@@ -139,12 +146,15 @@ std::optional<TextEdit> Merger::rewrite() {
   neighbours_.spread(all, {});
   // The first statement that speaks of the block, or declares what will depend on it; shared arrays may stand in front.
   auto first = std::find_if(all.begin(), all.end(), [&](auto* statement) { return neighbours_.axes_of(statement) != 0 && !shared_array(statement); });
-  auto start = first == all.end() ? std::nullopt : source_.span(*first);
+  if (first == all.end()) return std::nullopt;
+  first = all.begin() + static_cast<long>(where_to_begin(all, static_cast<size_t>(first - all.begin())));
+  auto start = source_.span(*first);
   if (!close || !start || *close - start->begin > kLongestBody) return std::nullopt;
+  parameters_ = changed_parameters({first, all.end()}, 0);
   begin_ = start->begin, end_ = *close;
   for (auto& [variable, axes] : neighbours_.dependents())
-    if (llvm::isa<clang::ParmVarDecl>(variable) || !(variable->hasLocalStorage() || variable->hasAttr<clang::CUDASharedAttr>())) return std::nullopt;
-  if (!shared_memory_is_plain() || !neighbours_.names_can_be_copied(body_, {begin_, end_}) || !may_be_repeated(source_, body_, begin_)) return std::nullopt;
+    if (!variable->hasLocalStorage() && !variable->hasAttr<clang::CUDASharedAttr>()) return std::nullopt;
+  if (!shared_memory_is_plain() || !neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
   std::vector<const clang::Stmt*> statements(first, all.end());
   std::erase_if(statements, [](auto* statement) { return shared_array(statement) && !shared_array(statement)->hasExternalStorage(); });
 
@@ -156,6 +166,13 @@ std::optional<TextEdit> Merger::rewrite() {
     for (auto& choice : neighbours_.choices(1U << axis))
       out += "const unsigned " + neighbours_.renamed(neighbour.block, choice) + " = " + name_of(axis, std::to_string(choice[axis])) + ";\n" + indent;
     whole += (whole.empty() ? "" : " && ") + name_of(axis, std::to_string(neighbour.count - 1)) + " < gridDim." + kAxisNames[number];
+  }
+  for (auto* parameter : parameters_) {
+    auto dependent = neighbours_.dependents().find(parameter);
+    if (dependent == neighbours_.dependents().end()) continue;
+    std::string name = parameter->getName().str();
+    for (auto& choice : neighbours_.choices(dependent->second))
+      if (std::string copy = neighbours_.renamed(name, choice); copy != name) out += "auto " + copy + " = " + name + ";\n" + indent;
   }
   out += "if (" + whole + ") {\n";
   if (!neighbours_.jam(statements, indent + "  ", out)) return std::nullopt;

@@ -10,9 +10,7 @@
 #include <cctype>
 
 namespace kernelift {
-namespace {
 
-/// `text` with whole identifiers replaced, members of other objects excepted, and `blockIdx.y` as one.
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -24,7 +22,7 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
     size_t end = at;
     while (end < text.size() && word(text[end])) ++end;
     std::string name = text.substr(at, end - at);
-    if (name == "blockIdx" && end + 1 < text.size() && text[end] == '.' && (end + 2 == text.size() || !word(text[end + 2]))) name = text.substr(at, 2 + end - at);
+    if (name == "blockIdx" && text.compare(end, 1, ".") == 0) name = text.substr(at, end + 2 - at);
     bool member = (!out.empty() && out.back() == '.') || (out.size() > 1 && out.ends_with("->"));
     auto found = member ? names.end() : names.find(name);
     out += found == names.end() ? name : found->second;
@@ -32,6 +30,8 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
   }
   return out;
 }
+
+namespace {
 
 /// A library's function of values that gives one: what it computes is all it does.
 bool only_computes(const clang::CallExpr* call) {
@@ -168,10 +168,6 @@ bool Neighbours::names_are_free() const {
     for (auto& [name, copy] : names_for(choice))
       if (source_.fresh_name(copy) != copy) return false;
   return true;
-}
-
-std::string Neighbours::renamed(const std::string& text, const std::vector<int64_t>& choice) const {
-  return with_names(text, names_for(choice));
 }
 
 /// It changes nothing but what its neighbours have in common: variables of one thread, or of one block.

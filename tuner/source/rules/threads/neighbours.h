@@ -13,6 +13,9 @@
 
 namespace kernelift {
 
+/// `text` with whole identifiers replaced, members of other objects excepted, and `blockIdx.y` as one.
+std::string with_names(const std::string& text, const std::map<std::string, std::string>& names);
+
 class Neighbours {
  public:
   using Axes = unsigned;                          ///< A bit per entry of `axes`.
@@ -34,7 +37,8 @@ class Neighbours {
 
   /// Choices of neighbour, one number per axis; those of other axes are 0.
   std::vector<std::vector<int64_t>> choices(Axes axes) const;
-  std::string renamed(const std::string& text, const std::vector<int64_t>& choice) const;
+  std::map<std::string, std::string> names_for(const std::vector<int64_t>& choice) const;
+  std::string renamed(const std::string& text, const std::vector<int64_t>& choice) const { return with_names(text, names_for(choice)); }
 
   /// Appends the statements, repeated; false if something speaks against it.
   bool jam(const std::vector<const clang::Stmt*>& statements, const std::string& indent, std::string& out) const;
@@ -44,7 +48,6 @@ class Neighbours {
   Axes axes_of_header(const clang::ForStmt* loop) const;
   void spread(const clang::Stmt* statement, Axes outer, const std::set<const clang::IfStmt*>& guards);
   bool names_are_free() const;
-  std::map<std::string, std::string> names_for(const std::vector<int64_t>& choice) const;
   /// Every copy of a statement that is repeated as it is spelled.
   bool copy(const clang::Stmt* statement, const std::string& indent, std::string& out) const;
   bool jam(const clang::Stmt* statement, const std::string& indent, std::string& out) const;
