@@ -238,6 +238,10 @@ TEST_F(ExtractTest, MakesInputsUpWhenAskedAndSaysSo) {
   ASSERT_TRUE(folder.ok()) << folder.error().message;
   EXPECT_EQ(Mep::read(*folder)->inputs, "synth");
   EXPECT_THAT(*read_text(*folder / "README.md"), HasSubstr("SYNTHESISED"));
+  request.answer = [](const fs::path&, Mep&) -> Result<std::string> { return refused("the inputs made up for smooth do not suit it"); };
+  auto unsuited = extract_mep(request);
+  ASSERT_FALSE(unsuited.ok());
+  EXPECT_THAT(unsuited.error().message, HasSubstr("do not suit it; its code can be lifted, and is proven equal to the original's"));
 }
 
 TEST_F(ExtractTest, SaysThatNothingWasScanned) {
