@@ -14,10 +14,11 @@ Observation observe(const Point& point, const Verdict& verdict) {
   return {point, verdict.ok(), verdict.ok() ? 1 / verdict.speedup() : 0};
 }
 
-/// Says more about the parameter than about resources: no other value of the parameter can be right either.
+/// Says more about the parameter than about resources: no other value of the parameter can be right either. What does not
+/// load has another size of something that the record fills.
 bool wrong_in_kind(const Verdict& verdict) {
-  return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside ||
-         verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Crashed;
+  return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside || verdict.outcome == Outcome::CompileFailed ||
+         verdict.outcome == Outcome::Crashed || (verdict.outcome == Outcome::LaunchFailed && verdict.stage == Stage::Load);
 }
 
 }  // namespace

@@ -293,18 +293,26 @@ TEST_F(TunerTest, RefusesToResumeOnAChangedMep) {
   EXPECT_THAT(report.error().message, HasSubstr("has changed since"));
 }
 
-TEST_F(TunerTest, LeavesAKnobAloneThatChangesTheAnswer) {
+class BrokenKnobTest : public TunerTest, public testing::WithParamInterface<std::pair<Outcome, Stage>> {};
+
+TEST_P(BrokenKnobTest, IsLeftAlone) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  FakeEvaluator evaluator([](const Candidate& candidate) {
+  Verdict failure = fake_failure(GetParam().first);
+  failure.stage = GetParam().second;
+  FakeEvaluator evaluator([&](const Candidate& candidate) {
     auto unroll = candidate.values.find("U");
-    return unroll != candidate.values.end() && unroll->second != 1 ? fake_failure(Outcome::Wrong) : landscape(candidate);
+    return unroll != candidate.values.end() && unroll->second != 1 ? failure : landscape(candidate);
   });
   std::vector<std::unique_ptr<Proposer>> only_params;
   only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
   auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
-  EXPECT_LE(report->outcomes["wrong"], 2u);
+  EXPECT_LE(report->outcomes[name(failure.outcome)], 2u);
   EXPECT_EQ(report->best->candidate.values.at("B"), 256);
 }
+
+INSTANTIATE_TEST_SUITE_P(ThatChanges, BrokenKnobTest,
+                         testing::Values(std::pair{Outcome::Wrong, Stage::Verify},        // the answer
+                                         std::pair{Outcome::LaunchFailed, Stage::Load}));  // the size of what the record fills
 
 /// Has one idea: the text, rewritten.
 class OneRewrite : public Proposer {
