@@ -1,20 +1,13 @@
-// Which version of PTX: LLVM writes a recent one, which an older driver would not take, though nothing in the text needs it.
-// So the version is lowered as far as the assembler makes the same machine code of the text; without an assembler it stays.
+// What is embedded is compiled again here; the text then loses what names this machine, and its version is lowered.
 #include "cli/embedding.h"
 
 #include <regex>
 
-#include "core/model/kernel_key.h"
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/compile/nvcc_image.h"
-#include "sandbox/compile/service/cubin.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift::cli {
 namespace {
-
-/// Those that a driver of CUDA 12.1, the oldest that the launcher can use, might be told to be content with, and up.
-constexpr int kPtxVersions[] = {70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
 
 std::string arch_of(const std::string& device) {
   static const std::regex arch(R"(\b(sm_[0-9]+)\b)");
@@ -26,15 +19,6 @@ std::string arch_of(const std::string& device) {
 double measured_id(const RunTrial& trial) {
   if (double id = trial.counter("clang_image_id")) return id;
   return trial.counter("as_built") != 0 ? 0 : trial.counter("image_id");  // As built by the application's compiler: another image.
-}
-
-bool same_code(const Cubin& a, const Cubin& b) {
-  if (a.outcome != Outcome::Ok || b.outcome != Outcome::Ok) return false;
-  for (auto& name : cubin_kernels(a.image)) {
-    std::string key = canonical_key(name);
-    if (cubin_code(a.image, key).empty() || cubin_code(a.image, key) != cubin_code(b.image, key)) return false;
-  }
-  return true;
 }
 
 std::string factor(double value) {
@@ -64,6 +48,9 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
     options.target = CompileTarget::Ptx;
     options.frontend.arch = arch;
     options.few = true;
+    if (!assembler_) {
+      KERNELIFT_ASSIGN(assembler_, PtxAssembler::start());
+    }
     KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, options));
     arch_ = arch;
   }
@@ -84,21 +71,13 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
 
   double measured = measured_id(trial);
   std::string image = reply.image;
-  if (auto assembler = open_cubin_compiler(); assembler.ok()) {
-    Cubin whole = compile_cubin(reply.image, arch);
-    if (whole.outcome != Outcome::Ok) return refused("its PTX is not accepted any more: " + whole.detail);
-    image = whole.image;
-    bool found = false;
-    for (int version : kPtxVersions) {
-      if (version > ptx_version(reply.image)) break;
-      std::string lowered = with_ptx_version(code.ptx, version);
-      if (!same_code(whole, compile_cubin(lowered, arch))) continue;
-      code.ptx = std::move(lowered), found = true;
-      break;
-    }
-    if (!found) return refused("without its debug information its PTX becomes other machine code");
+  auto assembled = (*assembler_)(reply.image, code.ptx, arch);
+  if (assembled.ok()) {
+    image = std::move(assembled->image), code.ptx = std::move(assembled->ptx);
+  } else if (assembled.error().exit == Exit::Refused) {
+    return std::move(assembled).error();
   } else {
-    code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " + assembler.error().message);
+    code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " + assembled.error().message);
   }
   if (measured == 0) code.notes.push_back("That the embedded code is the image that was measured could not be checked: the run does not say which it was.");
   else if (measured != image_id(image))

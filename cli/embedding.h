@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "cli/ptx_assembler.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "sandbox/evaluate/baseline.h"
@@ -22,6 +23,7 @@ class PtxMaker {
   std::string run_;
   Mep mep_;
   std::filesystem::path folder_;
+  std::optional<PtxAssembler> assembler_;
   std::string arch_;                          ///< Of the pool.
   std::optional<CompiledBaseline> baseline_;  ///< Started for the first candidate, kept for the next.
 };

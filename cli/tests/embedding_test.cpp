@@ -55,6 +55,11 @@ TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
   EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
   EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
   EXPECT_EQ(code->why, "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 times as fast.");
+  // The assembler starts a driver, and where there is one no GPU runner can be forked: it is not in this process.
+  auto maps = read_text("/proc/self/maps");
+  ASSERT_TRUE(maps.ok());
+  EXPECT_NE(maps->find("libc"), maps->npos);
+  EXPECT_EQ(maps->find("libnvJitLink"), maps->npos);
   if (open_cubin_compiler().ok()) {
     EXPECT_LE(ptx_version(code->ptx), 80) << code->ptx.substr(0, 200);  // What sm_90 came with.
     EXPECT_EQ(compile_cubin(code->ptx, "sm_90").outcome, Outcome::Ok);
