@@ -184,8 +184,8 @@ std::optional<TextEdit> Merger::rewrite() {
 
 /// The block's place is spelled member by member, where rules can see it, and nothing waits for other blocks.
 bool is_plain(const KernelSource& source, const clang::Stmt* body) {
-  for (auto* word : {"volatile", "__threadfence", "cooperative_groups", "asm"})
-    if (source.text().find(word) != std::string::npos) return false;
+  for (auto* word : {"volatile", "__threadfence", "__threadfence_system", "cooperative_groups", "asm"})
+    if (mentions(source.text(), word)) return false;
   bool plain = true;
   walk(body, [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);

@@ -6,14 +6,18 @@
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/threads/block_index.h"
+#include "tuner/space/knob_text.h"
 
 namespace kernelift {
 namespace {
 
 /// What warps do together depends on who is in them.
 bool speaks_of_warps(const std::string& text) {
-  for (auto* word : {"__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "__syncwarp", "warp", "cooperative_groups", "asm"})
-    if (text.find(word) != text.npos) return true;
+  for (auto* word : {"asm", "volatile", "warpSize", "cooperative_groups"})
+    if (mentions(text, word)) return true;
+  std::string code = blank_comments(text);
+  for (auto* family : {"__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "__syncwarp"})
+    if (code.find(family) != code.npos) return true;
   return false;
 }
 
