@@ -119,6 +119,12 @@ void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.counters["image_id"] = image_id(job.compiled.image);
 }
 
+std::optional<Verdict> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
+  auto verdict = runner_->evaluate(code, inquiry);
+  if (!verdict || runner_->alive() || !restart_runner(inquiry.deadline).ok() || !report_.pass()) return verdict;
+  return runner_->evaluate(code, inquiry);
+}
+
 Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
@@ -129,12 +135,12 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   }
   if (!runner_ || !runner_->alive())
     if (auto restarted = restart_runner(); !restarted.ok()) return not_launched(restarted.error().message);
-  fresh_ = false;
   bool applicable = job.candidate.recipe.is_default();
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
-  auto verdict = runner_->evaluate(trial_code(job.candidate, image), inquiry);
+  auto verdict = judge(trial_code(job.candidate, image), inquiry);
+  fresh_ = false;
   if (!verdict) return abandoned();
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
@@ -185,7 +191,7 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = std::numeric_limits<uint64_t>::max();
-  auto verdict = runner_->evaluate(trial_code(candidate, job.compiled.image), inquiry);
+  auto verdict = judge(trial_code(candidate, job.compiled.image), inquiry);
   if (!verdict) return std::nullopt;
   if (!deadline)
     confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());

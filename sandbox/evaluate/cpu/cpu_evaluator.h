@@ -28,6 +28,9 @@ class CpuEvaluator : public Evaluator {
  private:
   CpuEvaluator() = default;
   Verdict measure(const EvaluationJob& job);
+  /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of this one
+  /// unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
+  std::optional<Verdict> judge(const TrialCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// The original measured afresh, unless that was done since the last search or there is no time for it.

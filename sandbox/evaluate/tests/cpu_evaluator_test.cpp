@@ -1,5 +1,9 @@
 // Candidates of every kind through the real thing: compiled by real workers, run in real children.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "sandbox/compile/tests/warm_front_end.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -265,6 +269,41 @@ TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
     }
   }
   for (auto& future : futures) EXPECT_TRUE(future.get().ok());
+}
+
+/// Processes whose parent is `parent`.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  for (pid_t child; list >> child;) found.push_back(child);
+  return found;
+}
+
+/// The runner that has a candidate's process just now, and is a grandchild of this one; 0: none.
+pid_t busy_runner() {
+  for (pid_t nursery : children_of(getpid()))
+    for (pid_t runner : children_of(nursery)) {
+      std::string name;
+      std::getline(std::ifstream("/proc/" + std::to_string(runner) + "/comm") >> std::ws, name);
+      if (name == "kl-runner" && !children_of(runner).empty()) return runner;
+    }
+  return 0;
+}
+
+TEST(CpuEvaluator, DoesNotBlameACandidateForTheEndOfItsRunner) {
+  MepFixture fixture = scale_mep();
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Candidate slow;
+  slow.source = std::string(kScaleSource);
+  slow.source.insert(slow.source.rfind("  if (i < n)"), "  for (volatile int k = 0; k < 40; k = k + 1) {}\n");
+  auto verdict = (*made)->submit(slow);
+  pid_t runner = 0;
+  for (int i = 0; i < 20000 && runner == 0; ++i) runner = busy_runner(), usleep(1000);
+  ASSERT_NE(runner, 0);
+  kill(runner, SIGKILL);
+  Verdict answer = verdict.get();
+  EXPECT_TRUE(answer.ok()) << answer.text();
 }
 
 TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
