@@ -193,6 +193,27 @@ Mep mep_from_json(const Json& from) {
   return mep;
 }
 
+/// What mep.json and data/ must agree in: no digit of mep.json has a checksum. A file that is missing is named when it is
+/// loaded.
+Status check_sizes(const Mep& mep, const fs::path& folder) {
+  auto holds = [&](const std::string& file, uint64_t size, const std::string& what) -> Status {
+    std::error_code code;
+    uint64_t there = fs::file_size(folder / "data" / file, code);
+    if (file.empty() || code || there == size) return done();
+    return environment_error((folder / "mep.json").string() + " is damaged: it says that " + what + " is " + std::to_string(size) +
+                             " bytes long, its data file " + file + " is " + std::to_string(there) + "; extract the MEP again");
+  };
+  for (auto& instance : mep.instances) {
+    for (auto& region : instance.regions)
+      for (auto* file : {&region.before, &region.after})
+        KERNELIFT_TRY(holds(*file, region.size, "memory reached from " + region.reached_from + " of instance " + instance.id));
+    for (auto& variable : instance.variables)
+      for (auto* file : {&variable.before, &variable.after})
+        KERNELIFT_TRY(holds(*file, variable.size, "variable " + variable.key + " of instance " + instance.id));
+  }
+  return done();
+}
+
 }  // namespace
 
 // Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
@@ -247,7 +268,9 @@ Result<Mep> Mep::read(const fs::path& folder) {
     return usage_error(folder.string() + " is not a MEP (no mep.json in it); make one with kernelift extract");
   KERNELIFT_ASSIGN(Json value, read_json(file));
   KERNELIFT_TRY(check_artefact(value, kFormat, kMepVersion, file.string()));
-  return reading(file.string(), [&] { return mep_from_json(value); });
+  KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(value); }));
+  KERNELIFT_TRY(check_sizes(mep, folder));
+  return mep;
 }
 
 Status Mep::write(const fs::path& folder) const {

@@ -161,6 +161,20 @@ TEST_F(MepTest, ChecksADataFileAgainstItsName) {
   EXPECT_THAT(loaded.error().message, HasSubstr(file));
 }
 
+TEST_F(MepTest, SeesThatASizeIsNotItsDataFiles) {
+  for (bool of_variable : {false, true}) {
+    Mep mep = sample();
+    (of_variable ? mep.instances[0].variables[0].size : mep.instances[0].regions[0].size) = 999;
+    mep.instances[0].symbols.clear();
+    ASSERT_TRUE(mep.write(scratch_.path()).ok());
+    auto read = Mep::read(scratch_.path());
+    ASSERT_FALSE(read.ok());
+    EXPECT_THAT(read.error().message, HasSubstr(of_variable ? "variable c of instance i-0 is 999 bytes long, its data file "
+                                                            : "memory reached from arg 0 of instance i-0 is 999 bytes long, its data file "));
+    EXPECT_THAT(read.error().message, HasSubstr(" is 1000; extract the MEP again"));
+  }
+}
+
 TEST_F(MepTest, RefusesDataNamesThatLeaveItsFolder) {
   Mep mep = sample();
   mep.instances[0].regions[0].before = "../../etc/passwd";
@@ -199,6 +213,7 @@ TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
       for (auto& parameter : instance.parameters) EXPECT_LE(uint64_t(parameter.offset) + parameter.size, arguments) << where;
       for (uint64_t offset : instance.argument_pointers) EXPECT_LE(offset + 8, arguments) << where;
       for (auto& region : instance.regions) {
+        EXPECT_EQ(region.size, 1000u) << where;
         EXPECT_LE(region.address, region.address + region.size) << where;
         for (uint64_t offset : region.pointer_offsets) EXPECT_LE(offset + 8, region.pointer_stride) << where;
       }
