@@ -98,7 +98,12 @@ bool reads_only_values(const clang::Stmt* root, int depth) {
 /// Whether an argument may be changed by being handed over.
 bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr* argument) {
   auto* callee = call->getDirectCallee();
-  if (callee && index < callee->getNumParams() && !llvm::isa<clang::CXXOperatorCallExpr>(call)) {
+  auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
+  if (method && llvm::isa<clang::CXXOperatorCallExpr>(call) && !method->isStatic()) {
+    if (index == 0) return !method->isConst();
+    --index;   // An operator's object counts as its first argument.
+  }
+  if (callee && index < callee->getNumParams()) {
     clang::QualType type = callee->getParamDecl(index)->getType();
     return type->isReferenceType() && !type.getNonReferenceType().isConstQualified();
   }
@@ -258,7 +263,7 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
       if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
           method && !(method->getMethodDecl() && method->getMethodDecl()->isConst()))
         add(method->getImplicitObjectArgument());
-      if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call); lambda && lambda->getNumArgs()) add(lambda->getArg(0));
+      if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call); lambda && lambda->getOperator() == clang::OO_Call) add(lambda->getArg(0));
     }
     return true;
   });

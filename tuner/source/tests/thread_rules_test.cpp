@@ -308,6 +308,16 @@ TEST(MergeBlocks, MovesPointersForEachBlock) {
   EXPECT_THAT(text, HasSubstr("      auto y_of_turn = y;\n      __syncthreads();\n      int left = 32;\n  y_of_turn += block_x * 32;\n"));
 }
 
+TEST(MergeBlocks, KnowsWhatOperatorsChange) {
+  const std::string vectors = "struct V { float x, y; };\n__device__ V operator-(float a, V b) { return {a - b.x, a - b.y}; }\n"
+                              "__device__ void operator+=(V &a, V b) { a.x += b.x; }\nextern __shared__ float s[];\n";
+  std::string text = after("merge_blocks", vectors + "__global__ void k(const V *p, V *f, const float *q, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                           "  V sum = p[i];\n  s[threadIdx.x] = q[threadIdx.x];\n  __syncthreads();\n  for (int j = 0; j < n; ++j) sum += s[j] - p[i];\n  f[i] = sum;\n}\n",
+                           {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(text, HasSubstr("    s[threadIdx.x] = q[threadIdx.x];\n    __syncthreads();\n    for (int j = 0; j < n; ++j)\n    {\n"
+                              "      sum += s[j] - p[i];\n      sum_1 += s[j] - p[i_1];\n"));
+}
+
 TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
   auto with = [](const std::string& body, const std::string& head = "") {
     return after("merge_blocks", head + "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n",
