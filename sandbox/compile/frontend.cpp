@@ -62,9 +62,11 @@ const std::string& gcc_headers() {
   return found;
 }
 
+constexpr const char* kHeadersPath = "/kernelift-precompiled-headers.cu";
+
 /// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
 struct Precompiled {
-  std::string bytes;
+  std::string bytes, source;
   bool failed = false;
 };
 std::map<std::string, Precompiled>& precompiled() {
@@ -167,15 +169,13 @@ class PrecompileInMemory : public clang::ASTFrontendAction {
 
 /// Compiles the forced headers alone, with the job's flags.
 void precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers, Precompiled& into) {
-  const std::string path = "/kernelift-precompiled-headers.cu";
-  std::string source;
-  for (const std::string& header : headers) source += "#include <" + header + ">\n";
+  for (const std::string& header : headers) into.source += "#include <" + header + ">\n";
   std::vector<std::string> arguments = without_includes(job, headers);
-  arguments.back() = path;  // The input.
+  arguments.back() = kHeadersPath;  // The input.
   // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto buffer = std::make_shared<clang::PCHBuffer>();
-  auto made = run_clang_job(arguments, {{path, source}}, [&](clang::CompilerInstance& compiler) {
+  auto made = run_clang_job(arguments, {{kHeadersPath, into.source}}, [&](clang::CompilerInstance& compiler) {
     PrecompileInMemory action(buffer);
     return compiler.ExecuteAction(action);
   });
@@ -260,6 +260,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     job = without_includes(job, headers);
     job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", pch_path, "-fno-validate-pch"});
     files.push_back({pch_path, slot->second.bytes});
+    files.push_back({kHeadersPath, slot->second.source});  // For diagnostics: they tell where a header was included.
   }
 
   Compiled result;
