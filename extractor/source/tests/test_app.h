@@ -21,7 +21,7 @@ class TestApp {
     EXPECT_TRUE(write_atomically(root() / name, text).ok());
     return *this;
   }
-  TestApp& unit(const std::string& name, const std::string& text, std::vector<std::string> flags = {"-std=c++17"}) {
+  TestApp& unit(const std::string& name, const std::string& text, std::vector<std::string> flags = {"-std=c++14"}) {
     header(name, text);
     std::vector<std::string> command = {"nvcc"};
     command.insert(command.end(), flags.begin(), flags.end());
