@@ -46,7 +46,15 @@ ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, cons
   return slot.get();
 }
 
+bool ParameterProposer::moves_dead_parameter(const Base& base, const Point& point) const {
+  const auto& parameters = base.space->space().parameters();
+  for (size_t p = 0; p < point.size(); ++p)
+    if (point[p] != parameters[p].start && dead_.contains(parameters[p].name)) return true;
+  return false;
+}
+
 void ParameterProposer::start_searcher(Base& base) {
+  if (probing_ == &base) probing_ = nullptr;
   // Parameters from last to first, so that indices stay right while some are frozen.
   std::vector<size_t> dead;
   const auto& parameters = base.space->space().parameters();
@@ -54,15 +62,14 @@ void ParameterProposer::start_searcher(Base& base) {
     size_t moved = 0, wrong = 0;
     for (auto& [point, verdict] : base.probed)
       if (point[p] != parameters[p].start) ++moved, wrong += wrong_in_kind(verdict);
-    if (moved && moved == wrong) dead.push_back(p);
+    if (moved && moved == wrong && dead_.insert(parameters[p].name).second)
+      notes_.push_back(parameters[p].name + " changes what the kernel computes; left alone");
+    if (dead_.contains(parameters[p].name)) dead.push_back(p);
   }
   std::map<Point, Verdict> probed = std::move(base.probed);
   std::vector<size_t> starts;
   for (auto& parameter : parameters) starts.push_back(parameter.start);
-  for (size_t p : dead) {
-    notes_.push_back(parameters[p].name + " changes what the kernel computes; left alone");
-    *base.space = base.space->without(p);
-  }
+  for (size_t p : dead) *base.space = base.space->without(p);
   const Space& space = base.space->space();
   auto searcher = make_searcher(strategy_, space, seed_ + static_cast<uint64_t>(base.id));
   KERNELIFT_ASSERT(searcher.ok(), "the strategy's name was checked");
@@ -90,10 +97,14 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
     Base* base = base_for(*origin, history);
     if (base->space->space().parameters().empty()) continue;
     std::vector<Point> points;
-    while (!base->probes.empty() && proposals.size() + points.size() < count) {
-      points.push_back(base->probes.front());
-      base->probes.pop_front();
-      ++base->unanswered;
+    if (!base->searcher) {
+      if (probing_ && probing_ != base) continue;
+      probing_ = base;
+      while (!base->probes.empty() && proposals.size() + points.size() < count) {
+        if (!moves_dead_parameter(*base, base->probes.front())) points.push_back(base->probes.front()), ++base->unanswered;
+        base->probes.pop_front();
+      }
+      if (base->probes.empty() && base->unanswered == 0) start_searcher(*base);
     }
     if (base->searcher && proposals.size() + points.size() < count) points = base->searcher->ask(count - proposals.size());
     for (auto& point : points) {

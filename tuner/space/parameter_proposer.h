@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <set>
 #include <memory>
 
 #include "core/model/mep.h"
@@ -35,12 +36,15 @@ class ParameterProposer : public Proposer {
   };
 
   Base* base_for(const RunTrial& trial, const History& history);
+  bool moves_dead_parameter(const Base& base, const Point& point) const;
   void start_searcher(Base& base);
 
   const Mep& mep_;
   std::string strategy_;
   uint64_t seed_;
   std::map<std::string, std::unique_ptr<Base>> bases_;   ///< By source text.
+  Base* probing_ = nullptr;        ///< One source at a time finds out which parameters change what the kernel computes …
+  std::set<std::string> dead_;     ///< … for all of them.
   size_t turn_ = 0;                ///< Whose turn it is among the sources.
   std::vector<std::string> notes_;
 };
