@@ -73,10 +73,10 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
   return offsets;
 }
 
-uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations) {
+uint64_t scalar_hash(std::span<const std::byte> arguments, const std::vector<uint32_t>& addresses) {
   std::vector<std::byte> rest(arguments.begin(), arguments.end());
   // An address becomes a mark, so that a null pointer still differs from one that points somewhere.
-  for (uint32_t at : pointer_offsets(arguments, allocations)) std::memset(rest.data() + at, 0xa5, sizeof(uint64_t));
+  for (uint32_t at : addresses) std::memset(rest.data() + at, 0xa5, sizeof(uint64_t));
   return hash_bytes(rest).low;
 }
 

@@ -95,7 +95,10 @@ class OwnMemory : public MemoryReader {
 std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
 /// Hash of the argument bytes that are no addresses: what tells two launches of one geometry apart.
-uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations);
+uint64_t scalar_hash(std::span<const std::byte> arguments, const std::vector<uint32_t>& addresses);
+inline uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations) {
+  return scalar_hash(arguments, pointer_offsets(arguments, allocations));
+}
 
 /// In the order they are reached. `most_bytes` ends the walk early: what is returned then holds more bytes than that.
 /// With `everything` all memory is, whether anything leads there or not.

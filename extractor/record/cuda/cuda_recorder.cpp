@@ -245,8 +245,9 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     return;
   }
   auto live = allocations_.map(modules_);
-  LaunchTraits traits{launch.geometry, scalar_hash(*arguments, *live)};
-  ArgumentSet rewritten = last_touch_.launched(&kernel, *arguments, pointer_offsets(*arguments, *live));
+  auto addresses = pointer_offsets(*arguments, *live);
+  LaunchTraits traits{launch.geometry, scalar_hash(*arguments, addresses)};
+  ArgumentSet rewritten = last_touch_.launched(&kernel, *arguments, addresses);
   bool chosen = false;
   {
     OwnCall ours;
