@@ -134,7 +134,7 @@ class AsBuiltTest : public ::testing::Test {
   }
   void start() {
     EvaluatorOptions how;
-    how.device = "cuda", how.compile_workers = 2, how.few_candidates = true;
+    how.device = "cuda", how.compile_workers = 1, how.few_candidates = true;
     auto gpu = open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners);
     ASSERT_TRUE(gpu.ok()) << gpu.error().message;
     auto made = CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(*gpu));
