@@ -18,6 +18,8 @@ constexpr double kNarrowUlps = 2;
 constexpr double kSpreadMargin = 2;
 // A thousandth of a float, thousands of terms added up in another order; a few hundredths of a half.
 constexpr double kRunUlps = 8192, kNarrowRunUlps = 64;
+// Below, squares of doubles lose digits, or are zero.
+constexpr double kSmallestSquares = 1e-280;
 
 double integer_distance(const ElementType& type, const std::byte* a, const std::byte* b) {
   uint64_t left = 0, right = 0;
@@ -69,15 +71,21 @@ std::string FloatTolerance::text(const ElementType& type) const {
 }
 
 double scale_of(const ElementType& type, std::span<const std::byte> bytes) {
-  double squares = 0;
   size_t count = 0;
-  for (size_t at = 0; at + type.width <= bytes.size(); at += type.width) {
-    double value = type.real(&bytes[at]);
-    if (!std::isfinite(value)) continue;
-    squares += value * value, ++count;
-  }
-  double scale = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
-  return std::isfinite(scale) ? scale : 0;
+  auto sum_of_squares = [&](double factor) {
+    double squares = 0;
+    count = 0;
+    for (size_t at = 0; at + type.width <= bytes.size(); at += type.width) {
+      double value = type.real(&bytes[at]) * factor;
+      if (std::isfinite(value)) squares += value * value, ++count;
+    }
+    return squares;
+  };
+  double factor = 1, squares = sum_of_squares(1);
+  // Squares have half the range that numbers have.
+  if (squares < kSmallestSquares) squares = sum_of_squares(factor = 0x1p600);
+  else if (std::isinf(squares)) squares = sum_of_squares(factor = 0x1p-600);
+  return count > 0 ? std::sqrt(squares / static_cast<double>(count)) / factor : 0;
 }
 
 void Comparator::compare_element(const std::byte* expected, const std::byte* got, uint64_t index, double allowed,

@@ -32,6 +32,18 @@ TEST(Comparator, AcceptsRearrangedRoundingAndRefusesMore) {
   EXPECT_FALSE(compare<float>("float", {1.0f}, {steps(1.0f, 17)}).ok());
 }
 
+TEST(Comparator, KnowsTheScaleOfNumbersWhoseSquaresAreNoNumbers) {
+  for (double size : {1e-307, 1e-160, 1.0, 1e160, 1e307}) {
+    std::vector<double> values = {3 * size, -4 * size, 5 * size, 0, std::numeric_limits<double>::infinity()};
+    double scale = scale_of(ElementType::parse("double"), std::as_bytes(std::span<const double>(values)));
+    EXPECT_NEAR(scale / size, std::sqrt(50.0 / 4), 1e-12) << size;
+    FloatTolerance tolerance;
+    tolerance.envelope = 1e-6;
+    EXPECT_TRUE(compare<double>("double", {size, 1e-9 * size}, {size, 2e-9 * size}, tolerance).ok()) << size;
+    EXPECT_FALSE(compare<double>("double", {size, 1e-9 * size}, {size, 1e-5 * size}, tolerance).ok()) << size;
+  }
+}
+
 TEST(Comparator, HoldsNegativeReferencesToTheSameBound) {
   EXPECT_TRUE(compare<float>("float", {-3.0f}, {steps(-3.0f, -16)}).ok());
   EXPECT_TRUE(compare<float>("float", {-3.0f}, {steps(-3.0f, 16)}).ok());

@@ -18,10 +18,14 @@ inline u64 got_at(const Task& task, u64 i) { return load(at(task.got + i * task.
 inline Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
 
 inline double scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
-  double squares = 0, count = 0;
-  for (u64 i = begin; i < end; ++i)
-    if (double value = real(task.kind, expected_at(task, i)); is_finite(value)) squares += value * value, ++count;
-  return count > 0 ? std::sqrt(squares / count) : 0;
+  for (double factor = 1;;) {
+    double squares = 0, count = 0;
+    for (u64 i = begin; i < end; ++i)
+      if (double value = real(task.kind, expected_at(task, i)) * factor; is_finite(value)) squares += value * value, ++count;
+    if (factor == 1 && squares < kSmallestSquares) factor = 0x1p600;
+    else if (factor == 1 && !is_finite(squares)) factor = 0x1p-600;
+    else return count > 0 ? std::sqrt(squares / count) / factor : 0;
+  }
 }
 
 inline void compare_all(const Task& task) {

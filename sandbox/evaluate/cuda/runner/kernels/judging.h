@@ -23,6 +23,7 @@ enum Kind : u32 { kBytes, kSigned, kUnsigned, kBool, kHalf, kBfloat16, kFloat, k
 
 constexpr u64 kNone = ~0ull;
 constexpr u32 kNeighbourhoodBytes = 4096;
+constexpr double kSmallestSquares = 1e-280;  ///< Of sums of squares that have kept their digits.
 
 /// How one row of scalars is to be compared: a buffer, or one field of its structs. Passed to the kernel by value.
 struct Task {
