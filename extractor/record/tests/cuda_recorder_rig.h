@@ -1,0 +1,266 @@
+// The CUDA recorder on a machine without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers its
+// calls, a driver that is a table of functions, graphs that are lists of nodes.
+#pragma once
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/model/kernel_key.h"
+#include "extractor/record/cuda/cuda_recorder.h"
+
+namespace kernelift {
+
+namespace fs = std::filesystem;
+
+inline constexpr const char* kName = "_Z3addPii";
+inline std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
+inline std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
+inline std::atomic<bool> capture_open{false}, stuck{false};
+
+inline CUresult not_in_a_capture() {
+  if (!capture_open) return CUDA_SUCCESS;
+  ++forbidden_calls;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+inline CUresult attributes(unsigned count, CUpointer_attribute* wanted, void** into, CUdeviceptr address) {
+  auto found = device_memory.upper_bound(address);
+  bool known = found != device_memory.begin() && (--found, address < found->first + found->second);
+  for (unsigned i = 0; known && i < count; ++i) switch (wanted[i]) {
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<unsigned*>(into[i]) = CU_MEMORYTYPE_DEVICE; break;
+      case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<CUdeviceptr*>(into[i]) = found->first; break;
+      case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *static_cast<size_t*>(into[i]) = found->second; break;
+      default: break;
+    }
+  return CUDA_SUCCESS;
+}
+
+template <auto Answer = CUDA_SUCCESS, class... Parameters>
+void yes(CUresult (*&function)(Parameters...)) {
+  function = [](Parameters...) -> CUresult { return Answer; };
+}
+
+inline CudaDriver fake_driver() {
+  CudaDriver driver;
+  yes(driver.cuInit), yes(driver.cuCtxSetCurrent), yes(driver.cuEventCreate), yes(driver.cuEventRecord);
+  yes(driver.cuEventSynchronize), yes(driver.cuStreamCreate), yes(driver.cuCtxGetLimit),
+      yes(driver.cuCtxGetCacheConfig);
+  yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute),
+      yes(driver.cuDriverGetVersion);
+  yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
+  driver.cuDeviceGetName = [](char* into, int size, CUdevice) {
+    return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS;
+  };
+  driver.cuGetErrorName = [](CUresult, const char** text) { return *text = "FAKE_ERROR", CUDA_SUCCESS; };
+  driver.cuGetErrorString = driver.cuGetErrorName;
+  driver.cuStreamQuery = [](CUstream) { return stuck ? CUDA_ERROR_NOT_READY : not_in_a_capture(); };
+  driver.cuCtxSynchronize = [] { return not_in_a_capture(); };
+  driver.cuMemAllocHost = [](void** into, size_t bytes) { return *into = std::malloc(bytes), CUDA_SUCCESS; };
+  driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream) {
+    if (not_in_a_capture() != CUDA_SUCCESS) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), CUDA_SUCCESS;
+  };
+  driver.cuPointerGetAttributes = attributes;
+  driver.cuKernelGetParamInfo = [](CUkernel, size_t, size_t*, size_t*) { return CUDA_ERROR_INVALID_HANDLE; };
+  driver.cuFuncGetParamInfo = [](CUfunction, size_t index, size_t* offset, size_t* size) {
+    *offset = index * 8, *size = index ? 4 : 8;
+    return index < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  };
+  return driver;
+}
+
+/// A graph on host memory: kernel nodes add a number to some memory, others (copies, by their type) multiply it by ten.
+struct FakeNode {
+  CUgraphNodeType type;
+  std::vector<int>* memory;
+  int add = 0;
+  std::vector<FakeNode*> after;
+  bool enabled = true, can_be_switched = true;
+  int ran = 0, switched = 0;
+  std::set<int> refused = {};  ///< The driver refuses these switches of it: the first, the second…
+  CUdeviceptr address = 0;
+  void* arguments[2] = {&address, &add};
+};
+struct FakeGraph {
+  std::vector<FakeNode*> nodes;  ///< In an order that their edges allow.
+  int launches_that_succeed = 1000;
+  void run() {
+    for (auto* node : nodes) {
+      if (!node->enabled) continue;
+      ++node->ran;
+      if (node->type == CU_GRAPH_NODE_TYPE_EMPTY) continue;
+      for (int& value : *node->memory) value = node->type == CU_GRAPH_NODE_TYPE_KERNEL ? value + node->add : value * 10;
+    }
+  }
+  CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
+  CUgraphExec executable() { return reinterpret_cast<CUgraphExec>(this); }
+};
+inline FakeNode& fake_node(CUgraphNode node) { return *reinterpret_cast<FakeNode*>(node); }
+
+/// For the arguments' types as the driver sees them.
+inline CUDA_KERNEL_NODE_PARAMS node_parameters(FakeNode& node) {
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  node.address = reinterpret_cast<CUdeviceptr>(node.memory->data());
+  parameters.func = reinterpret_cast<CUfunction>(0x4000);
+  parameters.gridDimX = 4, parameters.blockDimX = 32;
+  parameters.gridDimY = parameters.gridDimZ = parameters.blockDimY = parameters.blockDimZ = 1;
+  parameters.kernelParams = node.arguments;
+  return parameters;
+}
+
+inline std::function<void()> while_nodes_are_read = [] {};
+
+inline void add_graphs(CudaDriver& driver) {
+  driver.cuFuncGetName = [](const char** name, CUfunction) { return *name = kName, CUDA_SUCCESS; };
+  driver.cuGraphGetNodes = [](CUgraph graph, CUgraphNode* into, size_t* count) {
+    auto& nodes = reinterpret_cast<FakeGraph*>(graph)->nodes;
+    std::exchange(while_nodes_are_read, [] {})();
+    for (size_t i = 0; into && i < nodes.size(); ++i) into[i] = reinterpret_cast<CUgraphNode>(nodes[i]);
+    return *count = nodes.size(), CUDA_SUCCESS;
+  };
+  driver.cuGraphNodeGetType = [](CUgraphNode node, CUgraphNodeType* type) {
+    return *type = fake_node(node).type, CUDA_SUCCESS;
+  };
+  driver.cuGraphGetEdges = [](CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData*, size_t* count) {
+    size_t found = 0;
+    for (auto* node : reinterpret_cast<FakeGraph*>(graph)->nodes)
+      for (auto* before : node->after) {
+        if (from) from[found] = reinterpret_cast<CUgraphNode>(before), to[found] = reinterpret_cast<CUgraphNode>(node);
+        ++found;
+      }
+    return *count = found, CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetParams = [](CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* into) {
+    return *into = node_parameters(fake_node(node)), CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetAttribute = [](CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuGraphNodeGetEnabled = [](CUgraphExec, CUgraphNode node, unsigned* enabled) {
+    if (fake_node(node).type == CU_GRAPH_NODE_TYPE_EMPTY) return CUDA_ERROR_INVALID_VALUE;
+    return *enabled = fake_node(node).enabled, CUDA_SUCCESS;
+  };
+  driver.cuGraphNodeSetEnabled = [](CUgraphExec, CUgraphNode node, unsigned enabled) {
+    if (!fake_node(node).can_be_switched || fake_node(node).refused.contains(++fake_node(node).switched))
+      return CUDA_ERROR_INVALID_VALUE;
+    return fake_node(node).enabled = enabled, CUDA_SUCCESS;
+  };
+  driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {
+    auto& fake = *reinterpret_cast<FakeGraph*>(graph);
+    if (fake.launches_that_succeed-- <= 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    return fake.run(), CUDA_SUCCESS;
+  };
+}
+
+class CudaRecorderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    device_memory.clear();
+    forbidden_calls = 0, capture_open = false, stuck = false;
+    // Each test has a CUPTI of its own: the recorders are never taken down.
+    fs::path mine = scratch_.path() / "libcupti_fake.so";
+    fs::copy_file(FAKE_CUPTI, mine);
+    library_ = dlopen(mine.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_TRUE(library_) << dlerror();
+    deliver_ = reinterpret_cast<decltype(deliver_)>(dlsym(library_, "fake_deliver"));
+    ran_ = reinterpret_cast<decltype(ran_)>(dlsym(library_, "fake_kernel_ran"));
+    cupti_ = mine.string();
+    config_.folder = scratch_.path().string();
+  }
+  CudaRecorder& start() {
+    static CudaDriver driver = [] {
+      CudaDriver made = fake_driver();
+      add_graphs(made);
+      return made;
+    }();
+    auto* recorder = new CudaRecorder(config_, driver);
+    auto started = recorder->start(cupti_);
+    EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);
+    return *recorder;
+  }
+  /// One call of the driver: `work` runs between its begin and its end.
+  template <class Parameters>
+  void call(
+      CUpti_CallbackId cbid, const Parameters& parameters, const std::function<void()>& work = [] {},
+      CUresult result = CUDA_SUCCESS) {
+    uint64_t word = 0xdeadbeef;
+    CUpti_CallbackData data{};
+    data.functionParams = &parameters, data.functionReturnValue = &result, data.correlationData = &word;
+    data.correlationId = ++correlation_, data.symbolName = kName, data.context = context_;
+    data.callbackSite = CUPTI_API_ENTER;
+    deliver_(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
+    if (result == CUDA_SUCCESS) work();
+    data.callbackSite = CUPTI_API_EXIT;
+    deliver_(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
+  }
+  std::vector<int>& allocate(size_t count) {
+    auto& memory = *new std::vector<int>(count);
+    auto address = reinterpret_cast<CUdeviceptr>(memory.data());
+    device_memory[address] = count * sizeof(int);
+    call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, cuMemAlloc_v2_params{&address, count * sizeof(int)});
+    return memory;
+  }
+  void launch(std::vector<int>& memory, int add, CUresult result = CUDA_SUCCESS, double microseconds = 10) {
+    int* address = memory.data();
+    void* arguments[] = {&address, &add};
+    cuLaunchKernel_params parameters{
+        reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+    call(
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters,
+        [&] {
+          if (capture_open) return;  // It is a node now, and no execution.
+          for (int& value : memory) value += add;
+          ran(microseconds);
+        },
+        result);
+  }
+  /// What CUPTI will tell of a kernel of the call that is being made.
+  void ran(double microseconds, uint64_t graph_node = 0) {
+    CUpti_ActivityKernel10 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
+    record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
+    record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
+    record.graphNodeId = graph_node;
+    ran_(&record);
+  }
+  FakeNode* node(FakeGraph& graph, CUgraphNodeType type, std::vector<int>& memory, int add = 0,
+                 std::vector<FakeNode*> after = {}) {
+    auto* node = new FakeNode{type, &memory, add, std::move(after)};  // As long as the graph, which is the test's.
+    graph.nodes.push_back(node);
+    return node;
+  }
+  void instantiate(FakeGraph& graph) {
+    CUgraphExec executable = graph.executable();
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+         cuGraphInstantiateWithFlags_params{&executable, graph.handle(), 0});
+  }
+  void launch(FakeGraph& graph) {
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr}, [&] { graph.run(); });
+  }
+  int number(const Capture& capture, const Image& image) {
+    int value = 0;
+    std::memcpy(&value, capture.load(image)->data(), sizeof value);
+    return value;
+  }
+  Result<Capture> capture(pid_t process = getpid()) {
+    return Capture::open(scratch_.path() / ("process-" + std::to_string(process)));
+  }
+
+  std::string omissions(const Capture& capture) {
+    std::string text;
+    for (auto& one : capture.info().omissions) text += one.what + ": " + one.why + "\n";
+    return text;
+  }
+
+  TemporaryFolder scratch_ = std::move(*TemporaryFolder::create("kernelift-cuda-recorder-test"));
+  RecordConfig config_;
+  void* library_ = nullptr;
+  void (*deliver_)(CUpti_CallbackDomain, CUpti_CallbackId, const void*) = nullptr;
+  void (*ran_)(const CUpti_ActivityKernel10*) = nullptr;
+  std::string cupti_;
+  uint32_t correlation_ = 0;
+  CUcontext context_ = reinterpret_cast<CUcontext>(8);
+};
+
+}  // namespace kernelift
