@@ -75,7 +75,8 @@ void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
 void add_named_folders(std::vector<fs::path>& folders, const std::vector<std::string>& arguments,
                        const fs::path& working) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string word = arguments[i], value;
+    const std::string& word = arguments[i];
+    std::string value;
     for (std::string_view option : {"-I", "--include-path", "-isystem", "--system-include", "-include", "--pre-include",
                                     "-ccbin", "--compiler-bindir"}) {
       if (word == option && i + 1 < arguments.size()) value = arguments[i + 1];
@@ -209,7 +210,7 @@ Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
 std::string NvccCompiler::command_text() const {
   std::vector<std::string> words = {program_.string()};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
-  for (auto word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
+  for (const auto& word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
                     std::string("kernel.cu")})
     words.push_back(word);
   return join_command(words);
@@ -267,7 +268,7 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
   };
   std::vector<std::string> command = {program_.string()};
   command.insert(command.end(), arguments_.begin(), arguments_.end());
-  for (auto word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), image, from})
+  for (const auto& word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), image, from})
     command.push_back(word);
   if (!run(command)) return reply;
   if (auto parsed = parse_compiler_command(command, options_.folder); parsed.ok() && parsed->relocatable) {
