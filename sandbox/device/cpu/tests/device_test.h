@@ -38,9 +38,9 @@ struct TestImage {
     const kl_kernel& k = kernel(name);
     std::vector<char> packed(k.parameter_bytes + 1);
     uint32_t index = 0;
-    auto pack = [&](const auto& value) {
-      EXPECT_EQ(sizeof value, k.parameters[index].size) << "parameter " << index;
-      std::memcpy(packed.data() + k.parameters[index].offset, &value, sizeof value);
+    auto pack = [&]<class T>(const T& value) {
+      EXPECT_EQ(sizeof(T), k.parameters[index].size) << "parameter " << index;
+      std::memcpy(packed.data() + k.parameters[index].offset, &value, sizeof(T));
       ++index;
     };
     (pack(arguments), ...);
