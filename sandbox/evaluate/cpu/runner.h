@@ -50,10 +50,11 @@ class Runner {
   Status calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance, InstanceReport& report);
   Status learn_writes(size_t instance, const Results& results);
   bool consistent_under_poison(size_t instance, size_t region, const Results& results);
-  /// From runs of the original on the same memory. Says what does not repeat; empty: all does.
-  std::string set_tolerances(size_t instance, const std::vector<Results>& runs);
-  /// Adds what the original leaves where blocks come in another order; nothing where it cannot be run so.
-  Status run_on_other_cores(size_t instance, std::vector<Results>& runs);
+  /// By two runs of the original on the same memory. Says what does not repeat; empty: all does, but for floats that
+  /// are rounded otherwise from run to run (`varies`).
+  std::string set_tolerances(size_t instance, const Results& first, const Results& other, bool& varies);
+  /// What the original leaves where blocks come in another order; nothing where it cannot be run so.
+  Result<std::optional<Results>> run_on_other_cores(size_t instance);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
   void add_envelopes();
   /// Finds the instances that stand for others when candidates are screened.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
 constexpr int kCalibrationRounds = 11, kSlowRounds = 3;
+constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the first.
 constexpr double kSlowSeconds = 0.05;  // Kernels longer than this are not repeated more than needed.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
@@ -38,7 +39,7 @@ Status GpuRunner::keep_results(size_t instance, std::vector<DeviceMemory>& copie
   return outcome.ok() ? done() : environment_error("copying on the GPU: " + outcome.detail);
 }
 
-Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory>& once) {
+Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory>& once, bool& varies) {
   FloatTolerance users;
   bool given = user_tolerance(users);
   GpuInstance& memory = memory_->instances()[instance];
@@ -66,8 +67,10 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
         if (finding.mismatches > 0 && unsteady.empty()) unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
         if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
         FloatTolerance& tolerance = buffer.yardstick.tolerances[row];
+        double ulps = judging::from_bits(finding.largest_ulps);
+        varies |= ulps > 0;
         if (given) tolerance = users;
-        else tolerance = tolerance.covering(judging::from_bits(finding.largest_ulps), judging::from_bits(finding.largest_absolute));
+        else tolerance = tolerance.covering(ulps, judging::from_bits(finding.largest_absolute));
       }
   return unsteady;
 }
@@ -236,17 +239,14 @@ double GpuRunner::fastest_write(size_t instance) {
 Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   std::vector<DeviceMemory> once;
   Judged judged = run(baseline_, {instance, instance}, Before::Recorded, true);
-  if (!judged.failure) {
-    KERNELIFT_TRY(keep_results(instance, once));
+  if (!judged.failure) KERNELIFT_TRY(keep_results(instance, once));
+  // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off.
+  bool varies = false;
+  for (int run_again = 0; !judged.failure && report.failure.empty() && run_again < (varies ? kRunsIfVarying : kRuns); ++run_again) {
     judged = run(baseline_, {instance, instance}, Before::Recorded, true);
-  }
-  if (!judged.failure) {
-    KERNELIFT_ASSIGN(report.failure, set_tolerances(instance, once));
-    judged = run(baseline_, {instance, instance}, Before::Recorded, true);
-  }
-  // A race may be won the same way twice.
-  if (!judged.failure && report.failure.empty()) {
-    KERNELIFT_ASSIGN(report.failure, set_tolerances(instance, once));
+    if (judged.failure) break;
+    KERNELIFT_ASSIGN(report.failure, set_tolerances(instance, once, varies));
+    varies &= judged.seconds <= kSlowSeconds;
   }
   if (judged.failure) {
     report.pass = false;

@@ -117,8 +117,9 @@ class GpuRunner {
   /// Loads and checks the application's own code; what is wrong with it is in the report.
   Status calibrate_application(const std::string& image);
   Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
-  /// By a second run of the original, whose results lie in live memory. Says what does not repeat; empty: all does.
-  Result<std::string> set_tolerances(size_t instance, const std::vector<DeviceMemory>& once);
+  /// By a further run of the original, whose results lie in live memory. Says what does not repeat; empty: all does, but
+  /// for floats that are rounded otherwise from run to run (`varies`).
+  Result<std::string> set_tolerances(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
   Status add_envelopes(const std::vector<std::string>& roundings);
   /// By how far `code`, as right as the original, is from the answers. False: it does not run.
   Result<bool> widen_envelopes(const GpuCode& code, Place place);

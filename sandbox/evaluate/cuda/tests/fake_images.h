@@ -74,6 +74,12 @@ inline std::map<std::string, FakeImage> images() {
     call.out[0] *= 1 + 1e-5f * float(++*turn % 2);
     return FakeRun{100e-6};
   });
+  add("adds up in many orders", [turn = std::make_shared<size_t>(0)](const Scale& call) {
+    constexpr float kOff[] = {1.0e-4f, 1.2e-4f, 1.1e-4f, 0.6e-4f, 0.2e-4f, 0.4e-4f, 0.9e-4f, 0.7e-4f};  // The first are alike.
+    call.run();
+    call.out[0] *= 1 + kOff[(*turn)++ % std::size(kOff)];
+    return FakeRun{100e-6};
+  });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
