@@ -10,7 +10,7 @@ function(kernelift_library name)
 endfunction()
 
 function(kernelift_test name)
-  cmake_parse_arguments(A "APART" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES" ${ARGN})
+  cmake_parse_arguments(A "APART" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 300)  # For a machine with much else to do: none needs a tenth of it.
   endif()
@@ -24,9 +24,9 @@ function(kernelift_test name)
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   # A program's cases run in one process, so that they share what is dear to make: precompiled headers, warm workers. APART:
   # one process for each case. PROCESSES n: dealt out to n. SUITES: those whose cases must not be dealt out, as they share
-  # what SetUpTestSuite makes. COST: about how many seconds, where that is long: the longest are started first.
+  # what SetUpTestSuite makes. INTEGRATION: those that run a whole compiler, which have that label. COST: about how many seconds, where that is long: the longest are started first.
   set(apart "")
-  foreach(suite ${A_SUITES})
+  foreach(suite ${A_SUITES} ${A_INTEGRATION})
     add_test(NAME ${name}.${suite} COMMAND ${name} --gtest_filter=${suite}.*)
     list(APPEND tests ${name}.${suite})
     string(APPEND apart ":${suite}.*")
@@ -58,6 +58,9 @@ function(kernelift_test name)
   if(tests)
     set_tests_properties(${tests} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT} COST ${A_COST})
   endif()
+  foreach(suite ${A_INTEGRATION})
+    set_tests_properties(${name}.${suite} PROPERTIES LABELS integration)
+  endforeach()
 endfunction()
 
 function(kernelift_bench name)

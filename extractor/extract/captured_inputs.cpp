@@ -244,9 +244,10 @@ class Taker {
     vivo.launches = like.count, vivo.low = like.low, vivo.high = like.high, vivo.own = like.own;
     if (like.count > 0) vivo.spread = (like.high - like.low) / 2 / from.microseconds;
     char text[128];
-    if (like.count > 0)
+    if (like.count > 1)
       std::snprintf(text, sizeof text, "median of %llu launches like it, quartiles %.3f and %.3f us", (unsigned long long)like.count,
                     like.low, like.high);
+    else if (like.count == 1) std::snprintf(text, sizeof text, "the only other launch like it");
     else std::snprintf(text, sizeof text, "%s", like.own > 0 ? "this launch alone, right after its memory was read" : "median of launches like it");
     vivo.how = std::string(text) + (from.settings.known ? ", by CUPTI" : "");
   }

@@ -168,7 +168,9 @@ TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   EXPECT_THAT(main, HasSubstr("kl_lanes_0[] = {{kl_replay::kFloat, 0}, {kl_replay::kInt32, 4}, }"));
 }
 
-TEST_F(MepWriterTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) {
+class MepForNvccTest : public MepWriterTest {};
+
+TEST_F(MepForNvccTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) {
   auto nvcc = find_program("nvcc");
   if (!nvcc && fs::exists("/usr/local/cuda/bin/nvcc")) nvcc = "/usr/local/cuda/bin/nvcc";
   if (!nvcc) GTEST_SKIP() << "nvcc is not installed";

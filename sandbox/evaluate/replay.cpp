@@ -157,9 +157,10 @@ std::string ReplayReport::text() const {
                    timed.spread * 100);
       if (auto deviation = in_vivo_deviation(timed); deviation && compares(timed.id, mode == &cold)) {
         text +=
-            line("; in the application %.3f us: %s (%+.0f %%)", timed.recorded_seconds * 1e6,
-                 is_reproduced(timed, *deviation) ? "reproduced" : is_short(timed) ? "NOT reproduced within 1.5 us" : "NOT reproduced within 15 %",
-                 *deviation * 100);
+            line("; in the application %.3f us: ", timed.recorded_seconds * 1e6) +
+            (is_short(timed) ? line(is_reproduced(timed, *deviation) ? "reproduced (%+.2f us)" : "NOT reproduced within 1.5 us (%+.2f us)",
+                                    *deviation * timed.recorded_seconds * 1e6)
+                             : line(is_reproduced(timed, *deviation) ? "reproduced (%+.0f %%)" : "NOT reproduced within 15 %% (%+.0f %%)", *deviation * 100));
         if (known != recorded.end() && !known->second.in_vivo.how.empty()) text += "; there: " + known->second.in_vivo.how;
         if (known != recorded.end() && !known->second.in_vivo.why.empty()) text += "; " + known->second.in_vivo.why;
         if (known != recorded.end() && known->second.in_vivo.own > 0)

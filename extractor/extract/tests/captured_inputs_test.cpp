@@ -183,17 +183,19 @@ TEST_F(CapturedInputsTest, ListsWhatTheCaptureHoldsWhenTheKernelIsNotInIt) {
 }
 
 TEST_F(CapturedInputsTest, ChoosesTheCacheModeBeforehandByWhetherThereWereLaunchesLikeIt) {
-  auto often = instance(0x1000), once = instance(0x1000);
-  once.id = "j";
-  for (auto* one : {&often, &once}) ASSERT_TRUE(writer_->finish_instance(*one).ok());
+  auto often = instance(0x1000), once = instance(0x1000), twice = instance(0x1000);
+  once.id = "j", twice.id = "k";
+  for (auto* one : {&often, &once, &twice}) ASSERT_TRUE(writer_->finish_instance(*one).ok());
   CaptureInfo info;
   info.shares["i"] = {0.5, 20, false, {40, 19, 22, 30}}, info.shares["j"] = {0.5, 90, false, {0, 0, 0, 90}};
+  info.shares["k"] = {0.5, 20, false, {1, 20, 20, 90}};
   ASSERT_TRUE(writer_->finish(info).ok());
   auto inputs = take({});
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
   auto& first = inputs->instances.at(0).in_vivo;
   EXPECT_EQ(first.cache, "warm");
   EXPECT_EQ(first.how, "median of 40 launches like it, quartiles 19.000 and 22.000 us");
+  EXPECT_EQ(inputs->instances.at(2).in_vivo.how, "the only other launch like it");
   EXPECT_EQ(first.own, 30);
   EXPECT_NEAR(first.spread, 0.075, 1e-9);
   auto& second = inputs->instances.at(1).in_vivo;

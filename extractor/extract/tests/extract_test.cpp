@@ -130,7 +130,9 @@ void build_with_nvcc(const fs::path& mep) {
   ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
 }
 
-TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
+class ExtractForNvccTest : public ExtractTest {};
+
+TEST_F(ExtractForNvccTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   scan();
   capture();
   auto folder = extract_mep(options("smooth"));
@@ -152,7 +154,7 @@ TEST_F(ExtractTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   build_with_nvcc(*folder);
 }
 
-TEST_F(ExtractTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
+TEST_F(ExtractForNvccTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
   scan();
   auto request = options("hidden");
   request.synthesise = true;

@@ -55,10 +55,10 @@ TEST(Replay, SaysHowFarItIsFromTheApplicationsDuration) {
   ReplayReport brief = *report;
   InstanceReport& instance = brief.warm->instances[0];
   instance.recorded_seconds = 3e-6, instance.seconds = 4.4e-6;
-  EXPECT_THAT(brief.text(), ::testing::HasSubstr("in the application 3.000 us: reproduced"));
+  EXPECT_THAT(brief.text(), ::testing::HasSubstr("in the application 3.000 us: reproduced (+1.40 us)"));
   EXPECT_EQ(brief.json()["warm"]["instances"][0]["reproduced"], true);
   instance.seconds = 4.6e-6;
-  EXPECT_THAT(brief.text(), ::testing::HasSubstr("NOT reproduced within 1.5 us"));
+  EXPECT_THAT(brief.text(), ::testing::HasSubstr("NOT reproduced within 1.5 us (+1.60 us)"));
 }
 
 TEST(Replay, ComparesDurationsInTheModeThatTheMepNames) {
