@@ -1,0 +1,49 @@
+// Which run is meant.
+#include "reintegrate/apply_request.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+
+namespace kernelift {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FindRun : public ::testing::Test {
+ protected:
+  fs::path run(const std::string& name, int age) {
+    fs::path file = folder_.path() / "runs" / name;
+    fs::create_directories(file.parent_path());
+    EXPECT_TRUE(write_atomically(file, "a run").ok());
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(age));
+    return file;
+  }
+  std::string found(const std::string& name) {
+    auto file = find_run(name, folder_.path());
+    return file.ok() ? file->filename().string() : "none";
+  }
+  TemporaryFolder folder_ = std::move(*TemporaryFolder::create("kernelift-find-run"));
+};
+
+TEST_F(FindRun, TakesAKernelsNameForItsLatestRun) {
+  run("smooth-1f0a93c2-9.klrun", 3), run("smooth-1f0a93c2-10.klrun", 2), run("smooth-77777777-1.klrun", 5);
+  run("smooth_rows-1f0a93c2-11.klrun", 1), run("smooth-extra-1.klrun", 1), run("smooth-1f0a93c2-12.klrun.lock", 1);
+  EXPECT_EQ(found("smooth"), "smooth-1f0a93c2-10.klrun");
+  EXPECT_EQ(found("smooth_rows"), "smooth_rows-1f0a93c2-11.klrun");
+  EXPECT_EQ(found("heat::smooth<float, 4>"), "smooth-1f0a93c2-10.klrun");
+  EXPECT_EQ(found("smo"), "none");
+}
+
+TEST_F(FindRun, TakesAFileOrTheNameOfOne) {
+  fs::path file = run("k-00000000-1.klrun", 1);
+  EXPECT_EQ(*find_run(file, "/nowhere"), file);
+  EXPECT_EQ(found("k-00000000-1.klrun"), "k-00000000-1.klrun");
+  EXPECT_EQ(found("k-00000000"), "k-00000000-1.klrun") << "the MEP's name";
+  auto none = find_run("other", folder_.path());
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("there is no run 'other'"), std::string::npos) << none.error().message;
+}
+
+}  // namespace
+}  // namespace kernelift
