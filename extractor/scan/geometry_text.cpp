@@ -91,6 +91,8 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
 
   /// `config.gridDim = value`, or `config.gridDim.x = …` with no value that could be followed.
   void set_field(const Expr* target, const Expr* value) {
+    if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target->IgnoreParenImpCasts()))
+      set_field(choice->getTrueExpr(), nullptr), set_field(choice->getFalseExpr(), nullptr);
     auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
     if (!member || !member->getMemberDecl()->getIdentifier()) return;
     auto* base = member->getBase()->IgnoreParenImpCasts();
@@ -100,8 +102,11 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
     else set_field(base, nullptr);
   }
 
+  /// `target`, or what it may stand for: (first ? n : steps) = 5.
   void change(const Expr* target) {
     target = target->IgnoreParenImpCasts();
+    if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target)) change(choice->getTrueExpr()), change(choice->getFalseExpr());
+    if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma) change(list->getRHS());
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target))
       if (auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) ++changed[variable->getCanonicalDecl()];
     if (auto* member = llvm::dyn_cast<MemberExpr>(target)) change(member->getBase());
@@ -124,6 +129,12 @@ struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignm
     if (!call->isAssignmentOp() || call->getNumArgs() == 0) return true;
     set_field(call->getArg(0), call->getOperator() == OO_Equal && call->getNumArgs() == 2 ? call->getArg(1) : nullptr);
     change(call->getArg(0));
+    return true;
+  }
+  /// Whoever has a reference may write through it.
+  bool VisitVarDecl(VarDecl* variable) {
+    auto type = variable->getType();
+    if (variable->getInit() && type->isLValueReferenceType() && !type->getPointeeType().isConstQualified()) change(variable->getInit());
     return true;
   }
   bool VisitUnaryOperator(UnaryOperator* op) {

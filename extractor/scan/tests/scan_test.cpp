@@ -78,6 +78,21 @@ void a(int n, float* x) { dim3 grid(n); if (n > 7) grid = dim3(7); k<<<grid, unk
   EXPECT_EQ(index.launches[0].block[0], "");
 }
 
+TEST(Scan, KnowsWhoChangesAVariableThroughAChoiceOrAReference) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void a(bool first, float* x) { int n = 2048, m = 1; (first ? n : m) = 5; k<<<n / 32, 32>>>(x); }
+void b(float* x) { int n = 2048; int& same = n; same = 5; k<<<n / 32, 32>>>(x); }
+void c(float* x) { int n = 2048; k<<<n / 32, 32>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_EQ(index.launches[0].grid[0], "n / 32");
+  EXPECT_EQ(index.launches[1].grid[0], "n / 32");
+  EXPECT_EQ(index.launches[2].grid[0], "2048 / 32");
+}
+
 TEST(Scan, KnobsKnowTheirValueTheirPlaceAndWhatTheyFeed) {
   TestApp app;
   app.header("config.h", "#pragma once\n#define BLOCK 128 // threads\nenum { kUnroll = 4 };\n").unit("a.cu", R"(
