@@ -88,7 +88,7 @@ void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id
 }
 
 void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as,
-                           uint64_t rewritten) {
+                           ArgumentSet rewritten) {
   int duration = duration_class(microseconds);
   total_us_ += microseconds;
   auto found = clusters_.find(traits.geometry);
@@ -143,8 +143,8 @@ InstanceShare InstanceChooser::share_of(const Instance& instance) const {
   for (auto* launches : like(instance)) {
     durations.push_back(&launches->durations);
     for (auto& [set, count] : launches->rewritten)
-      for (uint32_t i = 0; i < 64; ++i)
-        if (set >> i & 1) rewritten[i * uint32_t(sizeof(uint64_t))] += count;
+      for (uint32_t i = 0; i < kMostArgumentWords; ++i)
+        if (set >> i & 1) rewritten[i * kArgumentWord] += count;
   }
   Quartiles alike = quartiles(durations);
   InstanceShare share;

@@ -24,6 +24,10 @@ struct LaunchTraits {
   uint64_t scalars = 0;  ///< Hash of the argument bytes that are no pointers.
 };
 
+/// Bit i: the address at byte 8 i of a launch's arguments.
+using ArgumentSet = uint64_t;
+inline constexpr uint32_t kArgumentWord = 8, kMostArgumentWords = 64;
+
 class InstanceChooser {
  public:
   InstanceChooser(uint64_t slots, uint64_t skip) : slots_(slots), skip_(skip) {}
@@ -35,8 +39,8 @@ class InstanceChooser {
   void captured(const LaunchTraits& traits, const std::string& id);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
   /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
-  /// Bit i of `rewritten`: the address at byte 8 i of its arguments leads to what other work touched last.
-  void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as, uint64_t rewritten = 0);
+  /// `rewritten`: which of its addresses lead to what other work touched last.
+  void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as, ArgumentSet rewritten = 0);
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
@@ -72,7 +76,7 @@ class InstanceChooser {
   double time_near(const Instance& instance) const;
   struct Launches {
     Durations durations;
-    std::map<uint64_t, uint64_t> rewritten;  ///< How many had other work touch which of their arguments last.
+    std::map<ArgumentSet, uint64_t> rewritten;  ///< How many had other work touch which of their arguments last.
   };
   /// Launches like an instance, as close a likeness as there is, and durations within a class of its own.
   std::vector<const Launches*> like(const Instance& instance) const;

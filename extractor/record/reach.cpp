@@ -9,12 +9,6 @@
 namespace kernelift {
 namespace {
 
-uint64_t word_at(const std::byte* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
 /// "arg 2" for a parameter that is an address, "arg 2 +16" for one inside it.
 std::string argument_name(uint32_t offset, std::span<const Parameter> parameters) {
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -69,7 +63,7 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
   };
   for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
     for (uint32_t at = 0; at + kWord <= arguments.size(); at += step)
-      if (allocations.find(word_at(arguments.data() + at)) && !overlaps(at)) offsets.push_back(at);
+      if (allocations.find(word_at(arguments, at)) && !overlaps(at)) offsets.push_back(at);
   return offsets;
 }
 
@@ -86,7 +80,7 @@ std::vector<AddressFound> find_addresses(std::span<const std::byte> bytes, uint6
   std::vector<bool> seen(allocations.size(), false);
   uint64_t skip = (sizeof(uint64_t) - address % sizeof(uint64_t)) % sizeof(uint64_t);
   for (uint64_t at = skip; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
-    uint64_t value = word_at(bytes.data() + at);
+    uint64_t value = word_at(bytes, at);
     if (!allocations.maybe(value)) [[likely]]
       continue;
     const LiveMemory* target = allocations.find(value);
@@ -118,7 +112,7 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
     reached.push_back({target.address, target.size, target.kind, name()});
   };
   for (uint32_t at : pointer_offsets(arguments, allocations))
-    reach(allocations.index_of(allocations.find(word_at(arguments.data() + at))),
+    reach(allocations.index_of(allocations.find(word_at(arguments, at))),
           [&] { return argument_name(at, parameters); });
   for (auto& root : roots) {
     KERNELIFT_ASSIGN(auto found, reader.look_through(root.address, root.size, MemoryKind::Variable, allocations));

@@ -1,18 +1,9 @@
 // See last_touch.h.
 #include "extractor/record/cuda/last_touch.h"
 
-#include <cstring>
+#include "extractor/record/reach.h"
 
 namespace kernelift {
-namespace {
-
-uint64_t word_at(std::span<const std::byte> bytes, uint32_t at) {
-  uint64_t word = 0;
-  std::memcpy(&word, bytes.data() + at, sizeof word);
-  return word;
-}
-
-}  // namespace
 
 /// EXPECTS: turn_ is held.
 void LastTouch::touch(uint64_t address, const void* kernel) {

@@ -8,11 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace kernelift {
+#include "extractor/record/instance_chooser.h"
 
-/// Bit i: what the address at byte 8 i of a launch's arguments leads to.
-using ArgumentSet = uint64_t;
-inline constexpr uint32_t kArgumentWord = 8, kMostArgumentWords = 64;
+namespace kernelift {
 
 class LastTouch {
  public:

@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint64_t kLowestAddress = 1 << 16, kHighestAddress = uint64_t(1) << 56;
 
-uint64_t word_at(const std::vector<std::byte>& bytes, size_t at) {
-  uint64_t word;
-  std::memcpy(&word, bytes.data() + at, sizeof word);
-  return word;
-}
-
 /// Reads only what the driver says is memory, as large as it says: a list can be wrong, and a wrong read is an error in
 /// the application's context.
 class Verified : public MemoryReader {
