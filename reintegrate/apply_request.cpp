@@ -1,11 +1,8 @@
 // Scan and capture are used when they can be read and passed over when not: they refine what is said, not what is done.
 #include "reintegrate/apply_request.h"
 
-#include <regex>
-
 #include "core/base/file.h"
 #include "core/model/capture.h"
-#include "core/model/kernel_key.h"
 
 namespace fs = std::filesystem;
 
@@ -20,30 +17,13 @@ double share_of(const std::string& key, const fs::path& state) {
   return 0;
 }
 
-/// Runs are called by their MEPs, and those by their kernels: smooth-1f0a93c2-3.klrun. Empty: there is none.
-fs::path latest_run_of(const std::string& name, const fs::path& state) {
-  std::string kernel = base_name(name);
-  kernel.erase(0, kernel.rfind(':') + 1);
-  static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+");
-  fs::path latest;
-  fs::file_time_type when{};
-  std::error_code code;
-  for (auto& entry : fs::directory_iterator(state / "runs", code)) {
-    std::string stem = entry.path().stem().string();
-    if (entry.path().extension() != ".klrun" || !stem.starts_with(kernel) || !std::regex_match(stem.substr(kernel.size()), kRest)) continue;
-    auto written = entry.last_write_time(code);
-    if (latest.empty() || written > when) latest = entry.path(), when = written;
-  }
-  return latest;
-}
-
 }  // namespace
 
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;
   if (!fs::exists(file, code)) file = state / "runs" / name;
-  if (!fs::exists(file, code)) file = latest_run_of(name.string(), state);
+  if (!fs::exists(file, code)) file = Run::last_written(state, name.string());
   if (file.empty())
     return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() + "; `kernelift tune` makes one");
   return file;

@@ -17,17 +17,6 @@ struct Options {
   std::string run, output;
 };
 
-/// The run that was written last, when none is named.
-Result<fs::path> latest_run(const fs::path& state) {
-  fs::path latest;
-  std::error_code code;
-  for (auto& entry : fs::directory_iterator(state / "runs", code))
-    if (entry.path().extension() == ".klrun" && (latest.empty() || entry.last_write_time(code) > fs::last_write_time(latest, code)))
-      latest = entry.path();
-  if (latest.empty()) return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
-  return latest;
-}
-
 std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<RunTrial>& best) {
   std::vector<ReportInstance> rows;
   for (auto& instance : mep.instances) {
@@ -76,10 +65,9 @@ Result<ReportData> gather(const fs::path& file) {
 }
 
 Result<Exit> report(const Context& context, const Options& options) {
-  fs::path run = options.run;
-  if (run.empty()) {
-    KERNELIFT_ASSIGN(run, latest_run(context.state_folder()));
-  }
+  fs::path run = options.run, state = context.state_folder();
+  if (run.empty()) run = Run::last_written(state);
+  if (run.empty()) return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather(run));
   KERNELIFT_TRY(write_atomically(options.output, report_page(data)));
   context.say("Report in " + fs::absolute(options.output).string());

@@ -13,8 +13,10 @@
 
 #include <charconv>
 #include <ctime>
+#include <regex>
 
 #include "core/base/file.h"
+#include "core/model/kernel_key.h"
 #include "tuner/store/database.h"
 
 namespace kernelift {
@@ -199,6 +201,25 @@ std::filesystem::path Run::next_path(const std::filesystem::path& state, const s
 std::filesystem::path Run::latest_path(const std::filesystem::path& state, const std::string& name) {
   int highest = highest_run(state, name);
   return highest ? state / "runs" / (name + "-" + std::to_string(highest) + ".klrun") : std::filesystem::path();
+}
+
+std::filesystem::path Run::last_written(const std::filesystem::path& state, const std::string& kernel) {
+  // Runs are called by their MEPs, and those by their kernels: smooth-1f0a93c2-3.klrun.
+  static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+");
+  std::string name = base_name(kernel);
+  name.erase(0, name.rfind(':') + 1);
+  auto is_of_kernel = [&](const std::string& stem) {
+    return name.empty() || (stem.starts_with(name) && std::regex_match(stem.substr(name.size()), kRest));
+  };
+  std::filesystem::path last;
+  std::filesystem::file_time_type when{};
+  std::error_code code;
+  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code)) {
+    if (entry.path().extension() != ".klrun" || !is_of_kernel(entry.path().stem().string())) continue;
+    auto written = entry.last_write_time(code);
+    if (last.empty() || written > when) last = entry.path(), when = written;
+  }
+  return last;
 }
 
 const RunMeta& Run::meta() const { return state_->meta; }

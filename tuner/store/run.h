@@ -56,9 +56,11 @@ class Run {
   static Result<Run> resume(const std::filesystem::path& file);
   /// For reading only.
   static Result<Run> open(const std::filesystem::path& file);
-  /// `<state>/runs/<name>-<n>.klrun` with the lowest n that is free, and the one last written (empty if none).
+  /// `<state>/runs/<name>-<n>.klrun` with the lowest n that is free, and the one with the highest (empty if none).
   static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
+  /// The run that was written last of all, or of a kernel, by its own name or its MEP's; empty if there is none.
+  static std::filesystem::path last_written(const std::filesystem::path& state, const std::string& kernel = {});
 
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
