@@ -33,6 +33,11 @@ struct Context {
 /// "1 knob", "3 knobs".
 inline std::string counted(size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
 
+/// --lock-clocks, of every verb that times a kernel.
+inline void add_lock_clocks(CLI::App& app, bool& wanted) {
+  app.add_flag("--lock-clocks", wanted, "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
+}
+
 /// What a verb does once its options are parsed: an exit code, or an Error that main prints once.
 using Action = std::function<Result<Exit>(const Context&)>;
 

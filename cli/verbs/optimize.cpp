@@ -331,7 +331,7 @@ Action setup(CLI::App& app) {
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
   app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
   app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
-  app.add_flag("--lock-clocks", options->lock_clocks, "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
+  add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
   return [options](const Context& context) { return optimize(context, *options); };
 }

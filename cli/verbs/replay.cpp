@@ -44,8 +44,7 @@ const Verb kReplay = {"replay", "Check an extracted kernel (a MEP) against what 
                         app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
                         app.add_flag("--counters", options->counters,
                                      "Say what its time goes into, by hardware counters and this GPU's own ceilings");
-                        app.add_flag("--lock-clocks", options->lock_clocks,
-                                     "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
+                        add_lock_clocks(app, options->lock_clocks);
                         app.add_option("--tolerance", options->tolerance,
                                        "Relative error that floating-point buffers may have (default: derived)")
                             ->check(CLI::PositiveNumber);

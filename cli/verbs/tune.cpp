@@ -249,7 +249,7 @@ Action setup(CLI::App& app) {
   app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio");
   app.add_option("--seed", options->seed, "Seed of all random choices");
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
-  app.add_flag("--lock-clocks", options->lock_clocks, "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
+  add_lock_clocks(app, options->lock_clocks);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };
 }
