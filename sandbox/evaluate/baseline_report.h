@@ -12,6 +12,9 @@ namespace kernelift {
 /// Does the kernel write it? It does if it changed in any recorded launch: one on equal inputs writes what is there already.
 bool is_output(const Mep& mep, const MepRegion& region);
 
+/// Kernels that take longer are not repeated more than needed.
+inline constexpr double kSlowSeconds = 0.05;
+
 /// What the original did on one instance, buffer by buffer.
 struct BufferReport {
   std::string name;

@@ -1,10 +1,9 @@
 // What the original teaches about itself, before any candidate is judged. For every instance it is run
 //   twice as recorded     does it reproduce the capture, and how far apart are two runs of it? Quick ones once more on
 //                         another number of cores, where blocks come in another order: a race may be won the same way
-//                         twice
+//                         twice; and some times more where only rounding differs
 //   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)?
-//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification,
-//   so
+//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification, so
 //                         that a candidate which does not write them cannot pass on what an earlier run left behind
 //   a few times timed     how long is a launch, how long may a candidate take?
 // "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer
@@ -26,7 +25,6 @@ constexpr size_t kMostRanges =
 constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
 constexpr int kCalibrationRounds = 7, kSlowRounds = 3;
 constexpr int kRuns = 1, kRunsIfVarying = 7;  // Of the original beside the first, and one on other cores.
-constexpr double kSlowSeconds = 0.05;  // Kernels longer than this are not repeated more than needed.
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
 

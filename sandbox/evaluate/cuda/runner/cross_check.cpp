@@ -44,7 +44,6 @@ Result<CrossCheck> cross_check_from_json(const Json& from, const std::string& wh
 Result<CrossCheck> GpuRunner::cross_check(const KernelTracer& trace) {
   constexpr const char* kExperiment = "cross-check";
   constexpr int kRounds = 10, kSlowRounds = 2;  // Two launches each.
-  constexpr double kSlowSeconds = 0.05;
   CrossCheck check;
   const size_t heaviest = this->heaviest();
   check.instance = mep_.instances[heaviest].id;

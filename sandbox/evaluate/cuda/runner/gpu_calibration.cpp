@@ -14,7 +14,6 @@ namespace {
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
 constexpr int kCalibrationRounds = 11, kSlowRounds = 3;
 constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the first.
-constexpr double kSlowSeconds = 0.05;  // Kernels longer than this are not repeated more than needed.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
 

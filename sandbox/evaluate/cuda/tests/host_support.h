@@ -22,8 +22,7 @@ inline double scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
     double squares = 0, count = 0;
     for (u64 i = begin; i < end; ++i)
       if (double value = real(task.kind, expected_at(task, i)) * factor; is_finite(value)) squares += value * value, ++count;
-    if (factor == 1 && squares < kSmallestSquares) factor = 0x1p600;
-    else if (factor == 1 && !is_finite(squares)) factor = 0x1p-600;
+    if (double better = factor_for(squares); factor == 1 && better != 1) factor = better;
     else return count > 0 ? std::sqrt(squares / count) / factor : 0;
   }
 }

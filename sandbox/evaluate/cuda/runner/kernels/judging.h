@@ -23,7 +23,6 @@ enum Kind : u32 { kBytes, kSigned, kUnsigned, kBool, kHalf, kBfloat16, kFloat, k
 
 constexpr u64 kNone = ~0ull;
 constexpr u32 kNeighbourhoodBytes = 4096;
-constexpr double kSmallestSquares = 1e-280;  ///< Of sums of squares that have kept their digits.
 
 /// How one row of scalars is to be compared: a buffer, or one field of its structs. Passed to the kernel by value.
 struct Task {
@@ -102,6 +101,13 @@ KL_BOTH i64 ordered(u64 bits, u32 width) {
 
 KL_BOTH bool is_nan(double value) { return value != value; }
 KL_BOTH bool is_finite(double value) { return value - value == 0; }
+
+/// Squares have half the range that numbers have: by what the numbers are multiplied where a sum of their squares has come
+/// out too small to have kept its digits, or infinite; 1 where it has not.
+KL_BOTH double factor_for(double squares) {
+  constexpr double kSmallest = 1e-280;
+  return squares < kSmallest ? 0x1p600 : is_finite(squares) ? 1 : 0x1p-600;
+}
 KL_BOTH double magnitude(double value) { return from_bits(bits_of(value) & ~(1ull << 63)); }
 
 struct Difference {

@@ -64,17 +64,14 @@ __attribute__((device)) Neighbourhood neighbourhood(const Task& task, u64 n) {
 /// The envelope's share of a neighbourhood's scale: the root mean square of its finite elements.
 __attribute__((device)) double envelope_of(const Task& task, Neighbourhood here) {
   KL_SHARED static double sums[kMostThreads];
-  double factor = 1;
-  for (;;) {
+  for (double factor = 1;;) {
     double squares = 0, count = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
       double value = real(task.kind, expected_at(task, i)) * factor;
       if (is_finite(value)) squares += value * value, count += 1;
     }
     squares = block_sum(squares, sums), count = block_sum(count, sums);
-    // Squares have half the range that numbers have.
-    if (factor == 1 && squares < kSmallestSquares) factor = 0x1p600;
-    else if (factor == 1 && !is_finite(squares)) factor = 0x1p-600;
+    if (double better = factor_for(squares); factor == 1 && better != 1) factor = better;
     else return count == 0 ? 0 : task.envelope * (__nvvm_sqrt_rn_d(squares / count) / factor);
   }
 }
