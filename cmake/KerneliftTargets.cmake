@@ -24,7 +24,8 @@ function(kernelift_test name)
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   # A program's cases run in one process, so that they share what is dear to make: precompiled headers, warm workers. APART:
   # one process for each case. PROCESSES n: dealt out to n. SUITES: those whose cases must not be dealt out, as they share
-  # what SetUpTestSuite makes. INTEGRATION: those that run a whole compiler, which have that label. COST: about how many seconds, where that is long: the longest are started first.
+  # what SetUpTestSuite makes. INTEGRATION: those that run a whole compiler, which have that label. COST: about
+  # how many seconds, where that is long: the longest are started first.
   set(apart "")
   foreach(suite ${A_SUITES} ${A_INTEGRATION})
     add_test(NAME ${name}.${suite} COMMAND ${name} --gtest_filter=${suite}.*)

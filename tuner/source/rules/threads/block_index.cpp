@@ -22,6 +22,12 @@ std::string bare(std::string text) {
   return text;
 }
 
+std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt*>& statements, size_t begin) {
+  std::set<const clang::VarDecl*> changed;
+  for (size_t i = begin; i < statements.size(); ++i) changed.merge(changed_within(statements[i]));
+  return changed;
+}
+
 }  // namespace
 
 uint32_t along(const Dim3& size, int axis) { return axis == 0 ? size.x : axis == 1 ? size.y : size.z; }
@@ -96,16 +102,6 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
   if (at == index.npos) return {};
   return index.replace(at, block.size(), "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
 }
-
-namespace {
-
-std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt*>& statements, size_t begin) {
-  std::set<const clang::VarDecl*> changed;
-  for (size_t i = begin; i < statements.size(); ++i) changed.merge(changed_within(statements[i]));
-  return changed;
-}
-
-}  // namespace
 
 size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
   for (size_t begin = first;;) {
