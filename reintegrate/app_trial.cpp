@@ -102,6 +102,17 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
   return outcome;
 }
 
+Outlook outlook(const TrialOptions& options, const std::vector<double>& runs) {
+  double mean = std::accumulate(runs.begin(), runs.end(), 0.0) / static_cast<double>(runs.size()), squares = 0;
+  for (double run : runs) squares += (run - mean) * (run - mean);
+  double spread = std::sqrt(squares / static_cast<double>(std::max<size_t>(1, runs.size() - 1))) / mean;
+  Outlook expected;
+  expected.pairs = static_cast<int>(std::clamp<double>(options.time_limit / (2 * mean), kFewestPairs, options.most_pairs));
+  // A median of n varies as a mean of n does, times sqrt(pi/2); two of them are divided.
+  expected.noise = 1.96 * spread * std::sqrt(M_PI / 2) * std::sqrt(2.0 / expected.pairs);
+  return expected;
+}
+
 void summarise(AppTiming& timing) {
   timing.before_median = median(timing.before);
   timing.after_median = median(timing.after);

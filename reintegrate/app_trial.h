@@ -55,6 +55,13 @@ struct TrialOptions {
   double time_limit = 600;     ///< Seconds of timing; three pairs are taken whatever they cost.
 };
 
+/// What a few runs of one build let expect of the pairs.
+struct Outlook {
+  int pairs = 0;               ///< As many as there would be.
+  double noise = 0;            ///< Half the interval's width then, as a fraction: 0.012 is ±1.2 %.
+};
+Outlook outlook(const TrialOptions& options, const std::vector<double>& runs);
+
 /// Fills medians and interval from the samples: bootstrap over pairs from six on, the extremes of the pairs below.
 void summarise(AppTiming& timing);
 

@@ -1,6 +1,7 @@
 // The order of things, and why:
 //   plan the patch, ask git, check permissions       all refusals, before anything runs
 //   build and check the application as it is         a broken application must not be blamed on the patch
+//   a few runs of it, for a small predicted gain     what the pairs could not show is not built
 //   patch, build, check                              wrong or not building: put back at once
 //   save what the build wrote; originals, build      the same for the original, built last, so that every exit from
 //                                                    here on finds the tree as it was
@@ -26,6 +27,12 @@ namespace {
 
 /// A patched program that runs this much longer than the original hangs, for all that anyone can wait.
 constexpr double kHangFactor = 10, kHangFloorSeconds = 60;
+/// The kernel's share is of a run that was recorded, the start of the process included: applications have gained up to
+/// 1.8 times what was predicted.
+constexpr double kPredictionFallsShort = 2;
+/// A gain that is seen beside any noise that lets a user work; for less, the noise is measured by so many runs.
+constexpr double kPlainGain = 0.1;
+constexpr int kNoiseRuns = 3;
 
 struct Stop { ApplyOutcome outcome; std::string why; };
 
@@ -35,7 +42,11 @@ class Apply {
 
   Result<ApplyReport> run() {
     KERNELIFT_TRY(prepare());
+    if (auto gain = most_gain(); gain && *gain <= r_.trial.smallest_gain - 1)
+      return not_tried("is less than the " + percent(r_.trial.smallest_gain - 1) + " that a patch must prove");
     KERNELIFT_TRY(check_original());
+    KERNELIFT_ASSIGN(std::optional<std::string> unseen, what_hides_the_gain());
+    if (unseen) return not_tried(*unseen);
     auto proven = prove();
     // The journal's destructor puts the sources back if an Error leaves here.
     if (!proven.ok()) return std::move(proven).error();
@@ -92,6 +103,43 @@ class Apply {
     for (auto& folder : r_.build_folders)
       if (fs::path relative = folder.lexically_relative(r_.root); relative.empty() || *relative.begin() == "..") roots_.push_back(folder);
     return done();
+  }
+
+  static std::string percent(double fraction) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
+    return text;
+  }
+  /// Of the application, as a fraction: 0.02 is 1.02x. Nothing where none was predicted.
+  std::optional<double> most_gain() const {
+    auto whole = r_.predicted.whole();
+    return whole ? std::optional(kPredictionFallsShort * (*whole - 1)) : std::nullopt;
+  }
+  Result<ApplyReport> not_tried(const std::string& why) {
+    report_.outcome = ApplyOutcome::TooSmall;
+    report_.why = "even twice the gain of " + percent(*most_gain() / kPredictionFallsShort) + " that is predicted for the application " + why;
+    report_.branch.clear();
+    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    return std::move(report_);
+  }
+
+  /// Why the gain could not be seen, or nothing where it could.
+  Result<std::optional<std::string>> what_hides_the_gain() {
+    auto gain = most_gain();
+    if (!gain || *gain >= kPlainGain) return std::optional<std::string>();
+    say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
+    std::vector<double> runs;
+    for (int i = 0; i <= kNoiseRuns; ++i) {
+      KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line()));
+      if (ran.interrupted) return interrupted();
+      if (!ran.ok) return answer_is_no("the application's run fails before any patch; nothing was changed: " + ran.why);
+      if (i > 0) runs.push_back(ran.seconds);  // The first finds caches cold.
+    }
+    Outlook expected = outlook(r_.trial, runs);
+    double needed = r_.trial.smallest_gain - 1 + expected.noise;
+    if (*gain > needed) return std::optional<std::string>();
+    return std::optional("cannot be told from the noise of ±" + percent(expected.noise) + " within " + std::to_string(expected.pairs) +
+                         " pairs of runs; give --run a case in which the kernel has a larger share");
   }
 
   const std::string& check_line() const { return r_.check.empty() ? r_.run : r_.check; }

@@ -183,21 +183,40 @@ class Choice {
     tried_label_ = label(way);
     ApplyRequest request = offer_.request;
     request.candidate = way.trial.candidate;
-    request.predicted = {way.speedup(), offer_.kernel_share};
+    request.predicted = predicted(way.speedup());
     KERNELIFT_ASSIGN(report_, apply(request));
     report_->candidate = way.trial.id;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
-      case ApplyOutcome::Disturbed: return true;
-      // The next promises less, unless this one failed for what it did to other kernels.
-      // … or was embedded, and its guard does not hold in the application.
-      case ApplyOutcome::NotFaster: return (!patch_.reaches_others && !patch_.embeds()) || trials_ == kMostTrials;
+      case ApplyOutcome::Disturbed:
+      case ApplyOutcome::TooSmall: return true;
+      // The next promises less, unless this one failed for what it did to other kernels, or was embedded, and its guard
+      // does not hold in the application. But what lies within this interval is not worth minutes either.
+      case ApplyOutcome::NotFaster:
+        if ((!patch_.reaches_others && !patch_.embeds()) || trials_ == kMostTrials) return true;
+        leave_out_what_promises_at_most(report_->measured->high);
+        return false;
       case ApplyOutcome::CheckFailed:
       case ApplyOutcome::BuildFailed:
       case ApplyOutcome::NotBuilt: return trials_ == kMostTrials;
     }
     return true;
+  }
+
+  Prediction predicted(double speedup) const { return {speedup, offer_.kernel_share}; }
+
+  void leave_out_what_promises_at_most(double whole) {
+    size_t count = std::erase_if(ways_, [&](auto& way) {
+      auto promised = predicted(way.low()).whole();
+      return promised && *promised <= whole;
+    });
+    if (count == 0) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "%zu other%s not tried: predicted for the application is no more than the %.3fx at the upper end of this interval", count,
+                  count == 1 ? " was" : "s were", whole);
+    report_->notes.push_back(text);
+    say(text);
   }
 
   Error nothing() const {

@@ -43,6 +43,7 @@ const char* name(ApplyOutcome outcome) {
     case ApplyOutcome::NotFaster: return "not_faster";
     case ApplyOutcome::CheckFailed: return "check_failed";
     case ApplyOutcome::BuildFailed: return "build_failed";
+    case ApplyOutcome::TooSmall: return "too_small";
     case ApplyOutcome::NotBuilt: return "not_built";
     case ApplyOutcome::Interrupted: return "interrupted";
     case ApplyOutcome::Disturbed: return "disturbed";
@@ -65,7 +66,7 @@ std::string ApplyReport::text() const {
   if (measured)
     text += format("measured   %.3fx [%.3f, %.3f], %.3f s -> %.3f s, medians of %zu pairs of runs\n", measured->speedup, measured->low,
                    measured->high, measured->before_median, measured->after_median, measured->after.size());
-  text += std::string(kept() ? "kept: " : "rolled back: ") + why + "\n";
+  text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
   text += branch.empty() ? "The originals are in " + originals : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
   return text + "; back with: " + way_back() + "\n";

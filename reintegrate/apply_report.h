@@ -14,6 +14,7 @@ enum class ApplyOutcome {
   NotFaster,      ///< Right, but the whole application is not measurably faster.
   CheckFailed,    ///< The application's own check fails with the patch.
   BuildFailed,    ///< The application does not build with the patch.
+  TooSmall,       ///< Not tried: the predicted gain could not be seen in the application.
   NotBuilt,       ///< The build does not compile what was patched.
   Interrupted,    ///< The user stopped it.
   Disturbed,      ///< Somebody else changed files while it was at work.
@@ -42,6 +43,7 @@ struct ApplyReport {
   std::string branch, commit, previous;      ///< git: the new branch and its commit; what was checked out before.
   std::string originals;                     ///< Folder with the saved originals, diff and logs.
 
+  bool tried() const { return outcome != ApplyOutcome::TooSmall; }
   bool kept() const { return outcome == ApplyOutcome::Kept; }
   std::string text() const;
   /// The command that has the application as it was before; empty if nothing was kept.

@@ -41,7 +41,7 @@ struct Row {
   double share = 0;             ///< Of the application's run time.
   double kernel_gain = 0;       ///< Confirmed in the MEP; 0: none.
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
-  std::string outcome;          ///< kept | rolled back | no gain | refused | skipped | interrupted
+  std::string outcome;          ///< kept | rolled back | too small | no gain | refused | skipped | interrupted
   std::string why, run, branch;
   std::string way_back;         ///< The command that has the application as it was before this patch.
 };
@@ -229,9 +229,10 @@ class Loop {
       row.branch = report.value("branch", "");
       row.way_back = report.value("way_back", "");
     }
+    std::string outcome = report.is_object() ? report.value("outcome", "") : "";
     if (interrupted_) row.outcome = "interrupted";
     else if (applied.exit_code == 0) row.outcome = "kept";
-    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = report.is_object() && report.contains("outcome") ? "rolled back" : "no gain";
+    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = outcome.empty() ? "no gain" : outcome == "too_small" ? "too small" : "rolled back";
     else row.outcome = "refused";
   }
 

@@ -51,6 +51,26 @@ TEST(AppTrial, GivesTheSameIntervalForTheSameSamples) {
   EXPECT_EQ(a.high, b.high);
 }
 
+TEST(AppTrial, ExpectsANarrowerIntervalOfSteadierRunsAndOfMorePairs) {
+  std::vector<double> steady = {1.000, 1.001, 0.999}, unsteady = {1.0, 1.1, 0.9};
+  TrialOptions few;
+  few.time_limit = 10;
+  EXPECT_EQ(outlook({}, steady).pairs, 12);
+  EXPECT_EQ(outlook(few, steady).pairs, 5);
+  EXPECT_LT(outlook({}, steady).noise, 0.002);
+  EXPECT_GT(outlook({}, unsteady).noise, 0.05);
+  EXPECT_GT(outlook(few, unsteady).noise, 1.5 * outlook({}, unsteady).noise);
+}
+
+TEST(AppTrial, ExpectsTheIntervalThatPairsOfSuchRunsGive) {
+  AppTiming timing;
+  for (int i = 0; i < 12; ++i) timing.before.push_back(1 + 0.02 * (i % 5 - 2)), timing.after.push_back(1 + 0.02 * ((i * 2) % 5 - 2));
+  summarise(timing);
+  double expected = 2 * outlook({}, timing.before).noise, measured = timing.high - timing.low;
+  EXPECT_GT(measured, expected / 2);
+  EXPECT_LT(measured, expected * 2);
+}
+
 TEST(AppTrial, PassesOnAFailedRun) {
   auto timed = time_in_alternation({}, [](bool) { return done(); }, []() -> Result<double> { return answer_is_no("it crashed"); }, [](const AppTiming&) {});
   ASSERT_FALSE(timed.ok());

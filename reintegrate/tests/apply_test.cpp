@@ -46,6 +46,41 @@ TEST_F(ApplyTest, SetsThePredictionBesideTheMeasurement) {
   EXPECT_NE(report.text().find("measured"), std::string::npos);
 }
 
+TEST_F(ApplyTest, BuildsNothingForAPredictedGainThatCannotCount) {
+  faster();
+  request.predicted = {1.05, 0.05};
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::TooSmall);
+  EXPECT_EQ(report.why, "even twice the gain of 0.2 % that is predicted for the application is less than the 1.0 % that a patch must prove");
+  EXPECT_NE(report.text().find("+\tdelay(0.01)"), std::string::npos) << "what was not tried is shown all the same";
+  EXPECT_FALSE(std::filesystem::exists(root / "out"));
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, TakesNoPairsWhereTheNoiseWouldHideThePredictedGain) {
+  write("unsteady.sh", "n=$(cat turn 2>/dev/null || echo 0); echo $((n + 1)) > turn; ./out/app; sleep 0.0$((n % 2 * 6 + 1))\n");
+  request.run = "sh unsteady.sh";
+  faster();
+  request.predicted = {1.2, 0.1};
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::TooSmall);
+  EXPECT_NE(report.why.find("even twice the gain of 1.7 % that is predicted for the application cannot be told from the noise of ±"), std::string::npos) << report.why;
+  EXPECT_NE(report.why.find("within 9 pairs of runs"), std::string::npos) << report.why;
+  EXPECT_EQ(read("turn"), "4\n");
+  EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1/build-patched.log"));
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyTest, TakesPairsForASmallPredictedGainOfASteadyApplication) {
+  faster();
+  request.predicted = {1.8, 0.1};
+  request.trial.smallest_gain = 0.9;  // However unsteady sleeping is on a busy machine.
+  std::string said;
+  request.progress = [&](const std::string& line) { said += line; };
+  EXPECT_TRUE(must_apply().kept());
+  EXPECT_NE(said.find("to see whether its noise would hide it"), std::string::npos) << said;
+}
+
 TEST_F(ApplyTest, WritesItsReportBesideTheOriginals) {
   faster();
   must_apply();

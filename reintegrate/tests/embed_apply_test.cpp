@@ -48,7 +48,7 @@ class EmbedApply : public Application {
     offer.make_embedded = [this](const RunTrial& trial) -> Result<EmbeddedCode> {
       ++made;
       if (!trouble.empty()) return refused(trouble);
-      return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope + ".visible .entry _Z6sleepyPf(\n)\n{\n\tdelay(0.01);\n}\n",
+      return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope + ".visible .entry _Z6sleepyPf(\n)\n{\n\tdelay(" + embedded_delay + ");\n}\n",
                           "_Z6sleepyPf", "clang 22", trial.figures().device, "candidate #1", "nvcc makes slower code.", {"Checked."}};
     };
   }
@@ -78,7 +78,7 @@ class EmbedApply : public Application {
 
   RunOffer offer;
   Verdict confirmed_as = timed(1);
-  std::string trouble, module_scope, said;
+  std::string trouble, module_scope, said, embedded_delay = "0.01";
   int made = 0;
 };
 
@@ -167,6 +167,22 @@ TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
   EXPECT_FALSE(report.embeds);
   ASSERT_EQ(report.passed_over.size(), 1u);
   EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"), std::string::npos) << report.passed_over[0];
+}
+
+TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
+  request.trial.smallest_gain = 2;
+  embedded_delay = "0.03";  // Some 1.6x, where 3.6x is predicted: it goes, as if its guard had not held.
+  offer.kernel_share = 0.9;
+  candidate(1.005, 5);
+  candidate(1.3, 0);
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
+  EXPECT_EQ(report.candidate, 1);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_TRUE(report.notes.back().starts_with("1 other was not tried: predicted for the application is no more than the 1.")) << report.notes.back();
+  offer.promising.pop_back();
+  candidate(3, 0);
+  EXPECT_EQ(must_go().candidate, 2);
 }
 
 TEST_F(EmbedApply, CountsTheLaunchesOfItsOwnLauncherInThePatchedApplicationAlone) {
