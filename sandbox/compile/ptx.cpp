@@ -2,6 +2,11 @@
 // must understand is decided in one place, the front end's arguments.
 #include "sandbox/compile/ptx.h"
 
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IRReader/IRReader.h>
@@ -39,9 +44,64 @@ Result<std::unique_ptr<llvm::TargetMachine>> machine_for(const llvm::Module& mod
   return machine;
 }
 
+/// libdevice asks whether square roots are to be precise, as nvcc's are by default. LLVM takes what it does not know for no,
+/// and every sqrtf would be an approximation.
+void settle_square_roots(llvm::Module& module, bool precise) {
+  llvm::Function* ask = module.getFunction("__nvvm_reflect");
+  if (!ask) return;
+  for (llvm::User* user : llvm::make_early_inc_range(ask->users())) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+    llvm::StringRef question;
+    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), question) || question != "__CUDA_PREC_SQRT") continue;
+    call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), precise));
+    call->eraseFromParent();
+  }
+}
+
+bool may_fuse(const llvm::Value* value, std::initializer_list<unsigned> operations) {
+  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return operation && llvm::is_contained(operations, operation->getOpcode()) && operation->hasAllowContract();
+}
+
+/// Users of `value`, those of its negation included, with the operand that it is of each.
+void collect_uses(llvm::Value* value, llvm::SmallVectorImpl<llvm::Use*>& uses) {
+  for (llvm::Use& use : value->uses())
+    if (auto* negation = llvm::dyn_cast<llvm::UnaryOperator>(use.getUser())) collect_uses(negation, uses);
+    else uses.push_back(&use);
+}
+
+/// LLVM fuses a product with a sum though something else needs the product as well. That saves no instruction, and rounds
+/// otherwise than nvcc does, which fuses a product with all that use it or with none.
+void keep_needed_products(llvm::Function& function) {
+  using llvm::Instruction;
+  llvm::SmallSetVector<llvm::Instruction*, 32> fused;
+  for (auto& instruction : llvm::instructions(function))
+    if (may_fuse(&instruction, {Instruction::FMul})) fused.insert(&instruction);
+  auto product = [&](llvm::Value* value) -> llvm::Instruction* {
+    if (auto* negation = llvm::dyn_cast<llvm::UnaryOperator>(value)) value = negation->getOperand(0);
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    return instruction && fused.contains(instruction) ? instruction : nullptr;
+  };
+  auto needed = [&](llvm::Instruction* one) {
+    llvm::SmallVector<llvm::Use*, 4> uses;
+    collect_uses(one, uses);
+    return llvm::any_of(uses, [&](llvm::Use* use) {
+      if (!may_fuse(use->getUser(), {Instruction::FAdd, Instruction::FSub})) return true;
+      // Of a sum of two products the first is fused, and adds to the second.
+      llvm::Instruction* first = use->getOperandNo() == 1 ? product(use->getUser()->getOperand(0)) : nullptr;
+      return first && first != one;
+    });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Instruction* one : llvm::to_vector(fused))
+      if (needed(one)) one->setHasAllowContract(false), fused.remove(one), changed = true;
+  }
+}
+
 }  // namespace
 
-Status link_libdevice(llvm::Module& module) {
+Status link_libdevice(llvm::Module& module, bool precise_roots) {
   bool wanted = false;
   for (const llvm::Function& function : module)
     wanted |= function.isDeclaration() && function.getName().starts_with("__nv_") && !function.use_empty();
@@ -62,6 +122,7 @@ Status link_libdevice(llvm::Module& module) {
         });
       });
   if (failed) return environment_error("linking " + path + " failed");
+  settle_square_roots(module, precise_roots);
   return done();
 }
 
@@ -88,6 +149,7 @@ Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level
 Result<std::string> emit_ptx(llvm::Module& module, const std::string& arch) {
   KERNELIFT_ASSIGN(auto machine, machine_for(module, arch, 3));
   module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function& function : module) keep_needed_products(function);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;

@@ -18,6 +18,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "sandbox/compile/clang_job.h"
@@ -165,7 +166,8 @@ class Compile {
 
   Status to_ptx(llvm::Module& module) {
     announce("libdevice");
-    KERNELIFT_TRY(link_libdevice(module));
+    bool fast_math = std::ranges::find(options_.flags, "-fgpu-approx-transcendentals") != options_.flags.end();
+    KERNELIFT_TRY(link_libdevice(module, !fast_math));
     KERNELIFT_TRY(optimise(module));
     announce("optimiser");
     if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, options_.arch, level()));

@@ -248,6 +248,35 @@ TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
   EXPECT_THAT(*ptx, HasSubstr(".entry _Z1kPf"));
   EXPECT_THAT(*ptx, Not(HasSubstr("__nv_sinf")));
 }
+TEST(Frontend, TakesSquareRootsAsPreciselyAsNvcc) {
+  if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
+  for (bool precise : {true, false}) {
+    auto device = compile("__global__ void k(float* f) { f[threadIdx.x] = sqrtf(f[threadIdx.x]); }");
+    ASSERT_TRUE(device->module) << device->error;
+    ASSERT_TRUE(link_libdevice(*device->module, precise).ok());
+    ASSERT_TRUE(optimize_for_ptx(*device->module, "sm_90").ok());
+    auto ptx = emit_ptx(*device->module, "sm_90");
+    ASSERT_TRUE(ptx.ok());
+    EXPECT_THAT(*ptx, HasSubstr(precise ? "sqrt.rn.f32" : "sqrt.approx.f32"));
+  }
+}
+TEST(Frontend, FusesAProductWithAllThatUseItOrWithNone) {
+  auto count = [](const std::string& body, const std::string& what) {
+    auto device = compile("__global__ void k(const float* f, float* g) { float x = f[0], y = f[1], z = f[2], w = f[3], t = x * y; " + body + " }",
+                          with([](auto& o) { o.debug_lines = false; }));
+    EXPECT_TRUE(device->module) << device->error;
+    EXPECT_TRUE(device->module && optimize_for_ptx(*device->module, "sm_90").ok());
+    std::string ptx = *emit_ptx(*device->module, "sm_90");
+    int found = 0;
+    for (size_t at = 0; (at = ptx.find(what, at)) != ptx.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("g[0] = t; g[1] = t - z;", "fma.rn"), 0);
+  EXPECT_EQ(count("g[0] = t; g[1] = t - z;", "mul.rn.f32"), 1) << "ptxas must not do it either";
+  EXPECT_EQ(count("g[0] = t + w; g[1] = z - t;", "fma.rn"), 2);
+  EXPECT_EQ(count("g[0] = 1 - t; g[1] = z * w - t;", "fma.rn"), 1) << "z * w is, t is what it adds to";
+  EXPECT_EQ(count("g[0] = t + z * w; g[1] = t - z * w;", "fma.rn"), 2);
+}
 TEST(Frontend, WritesNvccsAtomicBuiltinsAsPtxWithEitherHeaders) {
   for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
     if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
