@@ -204,6 +204,14 @@ const clang::Stmt* KernelSource::parent(const clang::Stmt* statement) const {
   return found == parents_.end() ? nullptr : found->second;
 }
 
+bool KernelSource::value_is_unused(const clang::Expr* expression) const {
+  const clang::Stmt *below = expression, *up = parent(below);
+  while (up && llvm::isa<clang::ExprWithCleanups>(up)) below = up, up = parent(up);
+  if (auto* branch = llvm::dyn_cast_or_null<clang::IfStmt>(up)) return branch->getCond() != below;
+  if (auto* loop = llvm::dyn_cast_or_null<clang::ForStmt>(up)) return loop->getBody() == below;
+  return up && llvm::isa<clang::CompoundStmt>(up);
+}
+
 std::string KernelSource::fresh_name(const std::string& stem) const {
   std::string name = stem;
   for (int number = 2; mentions(text_, name); ++number) name = stem + std::to_string(number);

@@ -57,6 +57,8 @@ class KernelSource {
   /// Past the semicolon or brace that ends the statement.
   std::optional<size_t> statement_end(const clang::Stmt* statement) const;
   const clang::Stmt* parent(const clang::Stmt* statement) const;
+  /// The expression is a statement of its own.
+  bool value_is_unused(const clang::Expr* expression) const;
   /// `stem`, or stem with a number, that occurs nowhere in the text.
   std::string fresh_name(const std::string& stem) const;
 

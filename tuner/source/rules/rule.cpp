@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 namespace kernelift {
 
@@ -68,15 +67,20 @@ uint64_t address_at(const std::vector<std::byte>& bytes, size_t offset) {
   return address;
 }
 
+const MepRegion* region_of(const MepInstance& instance, uint64_t address) {
+  for (auto& region : instance.regions)
+    if (region.address <= address && address - region.address < region.size) return &region;
+  return nullptr;
+}
+
 /// Parameters that point into memory that something else of the launch's arguments points into as well, wherever in it: how
 /// far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of them.
 void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<size_t>& shared) {
   bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.pointer_stride > 0; });
-  /// The recorded region behind an address, by where it begins; or the address itself where nothing was recorded.
+  /// Where the recorded region behind an address begins; or the address itself where nothing was recorded.
   auto memory_of = [&](uint64_t address) {
-    for (auto& region : instance.regions)
-      if (region.address <= address && address - region.address < region.size) return region.address;
-    return address;
+    auto* region = region_of(instance, address);
+    return region ? region->address : address;
   };
   std::map<uint64_t, size_t> ways;
   std::set<uint32_t> plain;
@@ -105,6 +109,12 @@ RuleContext RuleContext::of(const Mep& mep) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);
     find_shared_pointers(mep, instance, facts.shared_pointers);
+    for (size_t p = 0; p < mep.parameters.size() && p < instance.parameters.size(); ++p) {
+      if (mep.parameters[p].pointee.empty()) continue;
+      uint64_t address = address_at(instance.arguments, instance.parameters[p].offset);
+      if (auto* region = region_of(instance, address))
+        facts.extents[p] = std::max(facts.extents[p], region->address + region->size - address);
+    }
   }
   return facts;
 }
@@ -131,7 +141,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {
-      &kAccumulate, &kWarpRows, &kWarpAtomics, &kJam,      &kMergeBlocks, &kReadonly, &kFloatLiterals, &kReciprocal,  &kWrap,
+      &kAccumulate, &kWarpRows, &kWarpAtomics, &kPrivateSums, &kJam, &kMergeBlocks, &kReadonly, &kFloatLiterals, &kReciprocal, &kWrap,
       &kUnroll,     &kFastMath, &kTurnBlock,   &kCoarsen,  &kDemote,      &kHoist,    &kLaunchBounds,  &kPadShared,   &kConstantTable};
   return rules;
 }

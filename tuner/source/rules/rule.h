@@ -2,6 +2,7 @@
 // choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification does.
 // They must produce text that compiles, and they compose, because each works on whatever text the last one left.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct RuleContext {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
   std::set<size_t> shared_pointers;           ///< Pointer parameters whose memory may be reached another way too.
+  std::map<size_t, uint64_t> extents;         ///< Bytes from where a pointer parameter points to the end of its memory, at most.
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
 
@@ -61,7 +63,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
 extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
-    kJam, kWarpRows, kWarpAtomics, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
+    kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
 const std::vector<const Rule*>& all_rules();
 const Rule* find_rule(std::string_view name);
 

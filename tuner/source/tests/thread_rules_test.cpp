@@ -366,6 +366,61 @@ TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
   EXPECT_EQ(with("int old = atomicAdd(y, 1); y[old] = 1;"), "");
 }
 
+RuleContext with_extent(size_t parameter, uint64_t bytes) {
+  RuleContext known = facts();
+  known.extents[parameter] = bytes;
+  return known;
+}
+
+const std::string kHistogram = R"(__global__ void k(const unsigned char *value, unsigned *counts, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  atomicAdd(&counts[value[i]], 1u);
+}
+)";
+
+TEST(PrivateSums, AreGatheredInTheBlockAndLeaveWhatLiesBeyondAsItWas) {
+  std::string text = after("private_sums", kHistogram, {{"turns", 1}}, 0, with_extent(1, 1024));
+  EXPECT_EQ(text, R"(__global__ void k(const unsigned char *value, unsigned *counts, int n) {
+  __shared__ unsigned int counts_here[256];
+  const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y * blockDim.z;
+  for (unsigned at = thread; at < 256; at += threads) counts_here[at] = 0;
+  __syncthreads();
+  do {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) continue;
+  { const size_t at = value[i]; if (at < 256) atomicAdd(&counts_here[at], 1u); else atomicAdd(&counts[at], 1u); }
+  } while (false);
+  __syncthreads();
+  for (unsigned at = thread; at < 256; at += threads) if (counts_here[at] != 0) atomicAdd(&counts[at], counts_here[at]);
+}
+)");
+}
+
+TEST(PrivateSums, LetABlockDoTheWorkOfSeveral) {
+  auto found = offers("private_sums", kHistogram, {{"turns", 8}}, with_extent(1, 1024));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].grid[0].divide, 8);
+  std::string text = after("private_sums", kHistogram, {{"turns", 8}}, 0, with_extent(1, 1024));
+  EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int turn = 0; turn < 8; ++turn) {\n  int i = (blockIdx.x * 8 + turn) * blockDim.x + threadIdx.x;\n"
+                              "  if (i >= n) continue;\n"));
+  EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned at"));
+}
+
+TEST(PrivateSums, LeaveArraysAloneThatAreLargeOrUsedOtherwise) {
+  auto with = [](const std::string& statement, uint64_t bytes = 64) {
+    return after("private_sums", "__global__ void k(float *sums, int n) {\n  int i = threadIdx.x;\n  " + statement + "\n}\n", {{"turns", 1}}, 0, with_extent(0, bytes));
+  };
+  EXPECT_THAT(with("if (i < n) atomicAdd(sums, 2.0f);"), HasSubstr("if (i < n) atomicAdd(&sums_here[0], 2.0f);"));
+  EXPECT_THAT(with("atomicAdd(sums + i % 2, 2.0f);"), HasSubstr("{ const size_t at = i % 2; if (at < 16) atomicAdd(&sums_here[at], 2.0f);"));
+  EXPECT_EQ(with("atomicAdd(sums, 2.0f);", 1 << 20), "") << "a block has no place for it";
+  EXPECT_EQ(with("float old = atomicAdd(sums, 2.0f); sums[1] = old;"), "") << "the result is used";
+  EXPECT_EQ(with("atomicAdd(sums, 2.0f); sums[1] = 1;"), "") << "something else is done with it";
+  RuleContext shared = with_extent(0, 64);
+  shared.shared_pointers = {0};
+  EXPECT_EQ(after("private_sums", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n", {{"turns", 1}}, 0, shared), "");
+}
+
 TEST(BlockIndex, IsKnownInItsUsualSpellings) {
   EXPECT_NE(after("jam", "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W + threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
                   {{"x", 2}, {"y", 1}, {"z", 1}}), "");

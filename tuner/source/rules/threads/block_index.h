@@ -51,4 +51,8 @@ std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang
 /// `from` is in a loop of its own, or one stands in front.
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from);
 
+/// Each block does the work of `turns` neighbouring blocks along the axis, one after the other, in a loop around the rest of the
+/// kernel. nullopt where the index is not guarded, or something makes the turns differ from blocks.
+std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, int axis, int64_t turns);
+
 }  // namespace kernelift

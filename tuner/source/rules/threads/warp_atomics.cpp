@@ -51,14 +51,6 @@ std::string together(const std::string& function, const std::string& part, const
   return {};
 }
 
-bool is_statement(const KernelSource& source, const clang::Stmt* expression) {
-  const clang::Stmt* up = source.parent(expression);
-  while (up && llvm::isa<clang::ExprWithCleanups>(up)) expression = up, up = source.parent(up);
-  if (auto* branch = llvm::dyn_cast_or_null<clang::IfStmt>(up)) return branch->getCond() != expression;
-  if (auto* loop = llvm::dyn_cast_or_null<clang::ForStmt>(up)) return loop->getBody() == expression;
-  return up && llvm::isa<clang::CompoundStmt>(up);
-}
-
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
@@ -75,7 +67,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     std::string function = call ? source.spelled(call->getCallee()) : "";
     auto range = call ? source.span(call) : std::nullopt;
     auto end = range ? source.statement_end(call) : std::nullopt;
-    if (!end || call->getNumArgs() != 2 || together(function, "a", "b").empty() || !is_statement(source, call)) return true;
+    if (!end || call->getNumArgs() != 2 || together(function, "a", "b").empty() || !source.value_is_unused(call)) return true;
     std::string place = source.spelled(call->getArg(0)), value = source.spelled(call->getArg(1));
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
     if (!pointer->isPointerType() || place.empty() || value.empty() || !is_uniform(source, call->getArg(0), assigned, kInitialisers)) return true;
