@@ -197,6 +197,11 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   // Before there are workers and their threads: it forks runners of its own.
   tier.facts = profile_original(folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
+  if (std::string only = evaluator->only_as_built(); !only.empty()) {
+    context.note("  " + only);
+    std::erase(tier.tiers, "compiler");
+    if (tier.tiers.empty()) return answer_is_no("the compiler tier searches recipes for clang, but " + only);
+  }
   // Not before: what cannot be tuned leaves no run behind.
   if (!resumed) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));

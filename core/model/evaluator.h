@@ -33,6 +33,9 @@ class Evaluator {
     return confirm(candidate);
   }
   virtual ConfirmCost confirm_cost() const { return {}; }
+  /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
+  /// refused, and why. Empty: that is not so.
+  virtual std::string only_as_built() const { return {}; }
   /// How the original spends its time, as far as that can be known here; nullopt: nothing is. May take a second, and is
   /// asked before the first submission.
   virtual std::optional<KernelFacts> kernel_facts() { return std::nullopt; }

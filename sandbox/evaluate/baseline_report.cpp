@@ -28,6 +28,10 @@ std::string BaselineReport::complaint() const {
   return {};
 }
 
+std::string only_by_nvcc(const std::string& complaint) {
+  return "only builds by nvcc are judged here: the kernel reproduces its capture as nvcc builds it, and not as clang does (" + complaint + ")";
+}
+
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
   return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) + " elements of " + buffer +
          " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing wrote), so there "
@@ -58,7 +62,7 @@ Json to_json(const BaselineReport& report) {
                          {"failure", instance.failure},
                          {"buffers", buffers}});
   }
-  return {{"instances", instances}, {"application_trouble", report.application_trouble}};
+  return {{"instances", instances}, {"application_trouble", report.application_trouble}, {"application_alone", report.application_alone}};
 }
 
 Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where) {
@@ -78,7 +82,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
              buffer.at("tolerance")});
       report.instances.push_back(std::move(instance));
     }
-    report.application_trouble = from.at("application_trouble");
+    report.application_trouble = from.at("application_trouble"), report.application_alone = from.at("application_alone");
     return report;
   });
 }

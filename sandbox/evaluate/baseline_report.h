@@ -38,11 +38,14 @@ struct InstanceReport {
 struct BaselineReport {
   std::vector<InstanceReport> instances;
   std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
+  bool application_alone = false;        ///< That reproduces the capture, and the code that was calibrated does not.
   bool pass() const;
   /// The first thing that is wrong, as a sentence; empty if nothing is.
   std::string complaint() const;
 };
 
+/// Of a MEP whose capture clang's build does not reproduce, as `complaint` says, but nvcc's does.
+std::string only_by_nvcc(const std::string& complaint);
 /// What to say of an original that leaves different answers in a buffer.
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
 

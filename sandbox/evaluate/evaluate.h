@@ -53,6 +53,7 @@ struct ReplayReport {
   std::optional<BaselineReport> warm, cold;
   std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
   std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
+  std::string only_by_nvcc;                ///< Where that does not reproduce the capture, but nvcc's build does: what follows.
   std::optional<KernelFacts> facts;        ///< Of the code that was timed first, on its heaviest instance, if asked for.
   std::optional<CrossCheck> cross_check;   ///< Of the durations, by another clock; GPUs only.
   std::vector<std::string> notes;          ///< What is not as it was in the application.

@@ -109,7 +109,7 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
 void EvaluationQueue::compile_jobs() {
   while (auto job = next(to_compile_)) {
     job->compiled = pool_.compile(job->candidate.source, job->candidate.recipe);
-    if (job->compiled.ok()) pass_on(std::move(*job), to_measure_);
+    if (job->compiled.ok()) pass_on(std::move(*job), hooks_.rebuild_all ? to_rebuild_ : to_measure_);
     else finish(*job, rejected(job->compiled));
   }
 }

@@ -36,6 +36,7 @@ class EvaluationQueue {
     /// The other compiler, called from so many threads.
     std::function<CompileReply(const Candidate&)> rebuild;
     unsigned rebuilders = 0;
+    bool rebuild_all = false;  ///< Whatever compiled goes there first; nothing is measured as compiled.
     /// Adds to any finished verdict whose it is: the device, facts about its image.
     std::function<void(const EvaluationJob&, Verdict&)> label;
     /// An era began: what was submitted in an earlier one is to be given up where it is. Called under the queue's lock.

@@ -93,6 +93,7 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application()};
   original_key_ = code_key({}, baseline_.reply.image);
   KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
+  if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
   EvaluationQueue::Hooks hooks;
@@ -100,8 +101,26 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
     hooks.measurers.push_back([this, lane = lane.get()](EvaluationJob& job) { return measure(*lane, job); });
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
-  hooks.rebuilders = rebuilders();
+  hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
   queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
+  return done();
+}
+
+Status CudaEvaluator::hold_to_nvcc() {
+  Lane& lane = *lanes_[0];
+  std::string by_clang = lane.report.complaint();
+  Candidate original;
+  original.source = baseline_.source;
+  CompileReply own;
+  if (as_built_->builds()) own = as_built_->build(original);
+  if (!as_built_->builds()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + as_built_->trouble());
+  if (!own.ok()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + own.detail);
+  original_.code.image = own.image, original_key_ = code_key({}, own.image);
+  KERNELIFT_TRY(start_lane(lane, std::move(lane.process)));
+  if (!lane.report.pass())
+    return answer_is_no("the original's source reproduces its capture neither as clang builds it (" + by_clang + ") nor as " + as_built_->compiler() +
+                        " does, so no candidate could be judged: " + lane.report.complaint());
+  only_as_built_ = only_by_nvcc(by_clang), options_.as_built = true;
   return done();
 }
 
@@ -114,7 +133,8 @@ Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened)
 }
 
 unsigned CudaEvaluator::rebuilders() const {
-  return options_.as_built && as_built_->builds() ? std::max(1u, baseline_.pool->workers() / 2) : 0;
+  unsigned cores = only_as_built_.empty() ? baseline_.pool->workers() / 2 : baseline_.pool->workers();
+  return options_.as_built && as_built_->builds() ? std::max(1u, cores) : 0;
 }
 
 int CudaEvaluator::parallelism() const {
@@ -123,7 +143,20 @@ int CudaEvaluator::parallelism() const {
   return static_cast<int>(2 * baseline_.pool->workers() + lanes_.size() + kWaitingEach * rebuilders());
 }
 
-std::future<Verdict> CudaEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
+EvaluationJob CudaEvaluator::refused_recipe(const Candidate& candidate) const {
+  EvaluationJob job;
+  job.candidate = candidate;
+  job.compiled.outcome = Outcome::Refused, job.compiled.detail = "a recipe is clang's to follow, but " + only_as_built_;
+  return job;
+}
+
+std::future<Verdict> CudaEvaluator::submit(Candidate candidate) {
+  if (only_as_built_.empty() || candidate.recipe.is_default()) return queue_->submit(std::move(candidate));
+  EvaluationJob job = refused_recipe(candidate);
+  std::promise<Verdict> answer;
+  answer.set_value(queue_->finished(job, rejected(job.compiled)));
+  return answer.get_future();
+}
 
 void CudaEvaluator::abandon() { queue_->abandon(); }
 
@@ -198,8 +231,8 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
     if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass())
       return not_launched(restarted.ok() ? lane.report.complaint() : restarted.error().message);
   lane.fresh = false;
-  if (job.screened) return measure_rebuilt(lane, job);
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
+  if (job.screened || !only_as_built_.empty()) return measure_rebuilt(lane, job);
   bool known = options_.as_built && knows_application(lane);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
   if (known && !job.candidate.recipe.is_default()) {
@@ -222,11 +255,12 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
 }
 
 Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
+  auto untold = [&](const std::string& why) { return job.screened ? *job.screened : not_launched(why); };
   // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room for it.
-  if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt))) return *job.screened;
+  if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt))) return untold(job.rebuilt.detail);
   Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
-  if (!knows_application(lane)) return *job.screened;
+  if (!knows_application(lane)) return untold(lane.report.application_trouble);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   verdict.counters["as_built"] = 1;
   add_clang_figures(lane, job, verdict);
@@ -234,6 +268,7 @@ Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
 }
 
 void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict) {
+  if (!only_as_built_.empty()) return;
   Verdict clang = job.screened ? *job.screened : race(lane, job.candidate, job.compiled.image, Against::Clang);
   if (!clang.ok() || clang.timings.empty()) return;
   verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
@@ -261,12 +296,13 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
     if (built && verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
   }
   if (!built) {
-    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
     std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
+    if (!only_as_built_.empty()) return not_confirmable(why);
+    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
-  if (verdict && applied.against_application)
+  if (verdict && applied.against_application && only_as_built_.empty())
     if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict) add_embedded_figures(*embedded, *verdict);
   return verdict;
 }
@@ -285,9 +321,9 @@ std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const Evaluat
 }
 
 std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
-  EvaluationJob job = queue_->compile(candidate);
-  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   bool patch = candidate.recipe.is_default();
+  EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;

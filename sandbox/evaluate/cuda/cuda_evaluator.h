@@ -3,6 +3,8 @@
 // before anything here has touched the driver, which this process never does.
 // Where the application's own compiler is here, whoever may be the best is built by it as well and raced against the
 // machine code that the application runs: the verdict's figures are then what a patch gives (as_built.h).
+// Where clang's build of the original does not reproduce the capture and nvcc's does (a decision hangs on how a sum is
+// rounded), nvcc's takes its place, and candidates are judged by nvcc's builds alone.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -51,6 +53,7 @@ class CudaEvaluator : public Evaluator {
   Verdict confirm(const Candidate& candidate) override;
   std::optional<Verdict> confirm_by(const Candidate& candidate, std::chrono::steady_clock::time_point deadline) override;
   ConfirmCost confirm_cost() const override;
+  std::string only_as_built() const override { return only_as_built_; }
 
  private:
   /// One GPU and who measures on it.
@@ -65,12 +68,16 @@ class CudaEvaluator : public Evaluator {
     /// For finalists.
     bool ready() const { return fresh && alive(); }
   };
-  /// What it is raced against: clang's build of the original, or what the application runs.
+  /// What it is raced against: our build of the original, or what the application runs.
   enum class Against { Clang, Application };
 
   CudaEvaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options)
       : mep_(mep), folder_(folder), options_(options) {}
   Status prepare(OpenedGpu gpu);
+  /// From now on the original is nvcc's build of it.
+  Status hold_to_nvcc();
+  /// Of a recipe where nvcc alone builds what is judged.
+  EvaluationJob refused_recipe(const Candidate& candidate) const;
   Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
   bool knows_application(const Lane& lane) const { return !as_built_->application().empty() && lane.report.application_trouble.empty(); }
   unsigned rebuilders() const;
@@ -106,6 +113,7 @@ class CudaEvaluator : public Evaluator {
   GpuOriginal original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
+  std::string only_as_built_;
   std::unique_ptr<Nursery> runners_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;

@@ -23,10 +23,11 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   TrialCode own, applications;
   applications.image = recorded_code(mep, folder, facts.arch);
   std::vector<std::string> roundings;
+  std::string source;
   {
     auto baseline = compile_baseline(mep, folder, pool);
     if (!baseline.ok() && applications.image.empty()) return std::move(baseline).error();
-    if (baseline.ok()) own.image = baseline->reply.image, roundings = baseline->roundings;
+    if (baseline.ok()) own.image = baseline->reply.image, roundings = baseline->roundings, source = baseline->source;
     else report.notes.push_back("our compiler cannot build it: " + baseline.error().message);
   }  // Nothing else runs while the kernel is timed.
   bool with_counters = options.counters;  // Of the first code that is timed.
@@ -62,6 +63,20 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   if (as_run && !own.image.empty()) {
     KERNELIFT_ASSIGN(report.by_clang, measure(own, !options.warm && options.cold));
   }
+  if (!report.by_clang || report.by_clang->pass() || !(report.warm ? report.warm : report.cold)->pass()) return report;
+  // One computation, rounded otherwise? If nvcc's build of the same source reproduces the capture, that can be tuned.
+  auto nvcc = NvccCompiler::find(nvcc_options(mep, facts.arch));
+  CompileReply built;
+  if (nvcc.ok()) built = nvcc->compile(source, {mep.kernel_name});
+  if (!nvcc.ok() || !built.ok()) {
+    report.notes.push_back("whether it reproduces the capture as nvcc builds it is not known: " + (nvcc.ok() ? built.detail : nvcc.error().message));
+    return report;
+  }
+  TrialCode by_nvcc;
+  by_nvcc.image = built.image;
+  KERNELIFT_ASSIGN(BaselineReport measured, measure(by_nvcc, !options.warm && options.cold));
+  if (measured.pass()) report.only_by_nvcc = only_by_nvcc(report.by_clang->complaint());
+  else report.notes.push_back("nor does it reproduce the capture as nvcc builds it: " + measured.complaint());
   return report;
 }
 

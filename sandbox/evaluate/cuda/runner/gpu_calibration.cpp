@@ -302,13 +302,8 @@ Status GpuRunner::calibrate_application(const std::string& image) {
     if (samples.failure) return announce_(""), trouble("the application's own machine code, while timed: " + samples.failure->detail);
     report.application_seconds = median(samples.candidate);
   }
-  // What is wrong then is neither the capture nor the kernel.
-  for (auto& instance : report_.instances) {
-    if (explained(instance)) continue;
-    auto bad = std::find_if(instance.buffers.begin(), instance.buffers.end(), [](auto& buffer) { return !buffer.pass; });
-    instance.failure = "the application's own machine code reproduces the capture, its source as clang builds it does not (" +
-                       (bad == instance.buffers.end() ? "" : bad->name + ": " + bad->detail) + "): only what nvcc builds could be held to it";
-  }
+  // What is wrong otherwise is neither the capture nor the kernel.
+  report_.application_alone = !right;
   announce_("");
   return done();
 }

@@ -196,12 +196,8 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
     for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
     GpuInstance instance;
     instance.arguments = recorded.arguments;
-    for (size_t at = 0; relocates_ && at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t)) {
-      uint64_t value = 0;
-      std::memcpy(&value, &instance.arguments[at], sizeof value);
-      value = relocated(value);
-      std::memcpy(&instance.arguments[at], &value, sizeof value);
-    }
+    if (recorded.arguments_typed) relocate(instance.arguments, instance.arguments.size(), recorded.argument_pointers);
+    else relocate(instance.arguments, sizeof(uint64_t), {0});
     std::vector<uint64_t> live_of, given_of;
     for (auto& region : recorded.regions) {
       GpuBuffer buffer;

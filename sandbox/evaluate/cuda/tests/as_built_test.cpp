@@ -46,7 +46,7 @@ std::filesystem::path once() {
 }
 
 /// `manners`: "dies_once_", "dies_once_by_nvcc_", "dies_later_by_nvcc_" (after one that died once), "picky_" (survives nothing but
-/// the recorded inputs); words of the same name.
+/// the recorded inputs), "differs_by_clang_" and "differs_by_nvcc_" (one element is wrong); words of the same name.
 std::string source(int clang_us, int nvcc_us, const std::string& index = "i", const std::string& manners = "") {
   // All of one length, for LikeNvcc.
   std::string mark = "mark" + std::string(24 - manners.size(), '_') + manners + "takes_" + std::to_string(10000 + clang_us) + "_or_" + std::to_string(10000 + nvcc_us);
@@ -68,7 +68,7 @@ std::optional<FakeImage> compiled(std::string_view image) {
   double seconds = std::max(((by_clang ? clang_us : nvcc_us) - 10000) * 1e-6, 1e-9);
   auto has = [&](const char* manner) { return image.find(manner) != image.npos; };
   bool dies_once = has("dies_once_takes") || (!by_clang && has("dies_once_by_nvcc_")), dies_later = !by_clang && has("dies_later_by_nvcc_");
-  bool picky = has("picky_");
+  bool picky = has("picky_"), differs = has("differs_") && (!has("differs_by_clang_") || by_clang) && (!has("differs_by_nvcc_") || !by_clang);
   FakeImage made;
   made.kernels["_Z5scalePKfPfif"] = fake::kernel([=](const fake::Scale& call) {
     bool later = std::filesystem::exists(once());
@@ -76,7 +76,9 @@ std::optional<FakeImage> compiled(std::string_view image) {
     if ((dies_once && !later) || (dies_later && later)) _exit(3);
     for (int i = 0; picky && i < call.n; ++i)
       if (call.in[i] != static_cast<float>(i % 1000) * 0.5f - 100.0f) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
-    return call.run(), FakeRun{seconds};
+    call.run();
+    if (differs) call.out[17] += 1;
+    return FakeRun{seconds};
   });
   made.variables["bias"] = sizeof(float);
   return made;
@@ -132,14 +134,30 @@ class AsBuiltTest : public ::testing::Test {
     fixture_.set_source(source(200, 100));
     start();
   }
-  void start() {
+  Result<std::unique_ptr<Evaluator>> create() {
     EvaluatorOptions how;
     how.device = "cuda", how.compile_workers = 1, how.few_candidates = true;
-    auto gpu = open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners);
-    ASSERT_TRUE(gpu.ok()) << gpu.error().message;
-    auto made = CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(*gpu));
+    KERNELIFT_ASSIGN(auto gpu, open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners));
+    return CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(gpu));
+  }
+  void start() {
+    auto made = create();
     ASSERT_TRUE(made.ok()) << made.error().message;
     evaluator_ = std::move(*made);
+  }
+  /// What the capture holds is the machine code that nvcc makes of `text`; but here is an nvcc that does not work.
+  void break_nvcc(const std::string& text) {
+    auto nvcc = NvccCompiler::find(nvcc_options(fixture_.mep, "sm_90"));
+    CompileReply recorded = nvcc->compile(text, {"scale"});
+    ASSERT_TRUE(recorded.ok()) << recorded.detail;
+    for (auto& instance : fixture_.mep.instances) {
+      instance.code = *Mep::store(fixture_.path(), std::as_bytes(std::span(recorded.image)));
+      instance.settings.binary_version = 90;
+    }
+    auto broken = fixture_.path() / "nvcc";
+    ASSERT_TRUE(write_atomically(broken, "#!/bin/sh\necho cicc: not found >&2\nexit 1\n").ok());
+    std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+    fixture_.mep.compile_command = {broken.string(), "-O3", "-c", "scale.cu"};
   }
   Candidate candidate(const std::string& text, const std::string& tier = "source") {
     Candidate made = of_tier(tier);
@@ -213,17 +231,7 @@ TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
 
 TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   evaluator_.reset();
-  auto nvcc = NvccCompiler::find(nvcc_options(fixture_.mep, "sm_90"));
-  CompileReply recorded = nvcc->compile(source(200, 100), {"scale"});
-  ASSERT_TRUE(recorded.ok()) << recorded.detail;
-  for (auto& instance : fixture_.mep.instances) {
-    instance.code = *Mep::store(fixture_.path(), std::as_bytes(std::span(recorded.image)));
-    instance.settings.binary_version = 90;
-  }
-  auto broken = fixture_.path() / "nvcc";
-  ASSERT_TRUE(write_atomically(broken, "#!/bin/sh\necho cicc: not found >&2\nexit 1\n").ok());
-  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
-  fixture_.mep.compile_command = {broken.string(), "-O3", "-c", "scale.cu"};
+  break_nvcc(source(200, 100));
   start();
   Verdict verdict = judge(source(20, 90));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
@@ -233,6 +241,54 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not compile the original's slice here: "));
   EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
+}
+
+TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture) {
+  EXPECT_EQ(evaluator_->only_as_built(), "");
+  evaluator_.reset();
+  const std::string manner = "differs_by_clang_";
+  fixture_.set_source(source(200, 100, "i", manner));
+  start();
+  EXPECT_THAT(evaluator_->only_as_built(), HasSubstr("only builds by nvcc are judged here"));
+  EXPECT_THAT(evaluator_->only_as_built(), HasSubstr("instance a, out: 1 of 1000 elements differ"));
+  Verdict original = judge(source(200, 100, "i", manner), "baseline");
+  ASSERT_TRUE(original.ok()) << original.text();
+  EXPECT_NEAR(original.seconds(), 100e-6, 1e-9);
+
+  Verdict faster = judge(source(900, 50, "i", manner));
+  ASSERT_TRUE(faster.ok()) << faster.text();
+  EXPECT_NEAR(faster.speedup(), 2, 1e-3) << "clang's figure would have ended it";
+  EXPECT_EQ(faster.counters["as_built"], 1);
+  EXPECT_EQ(faster.counters.count("clang_speedup"), 0u);
+  EXPECT_EQ(judge(source(10, 10, "i", "differs_by_nvcc_")).outcome, Outcome::Wrong);
+
+  Candidate recipe = candidate(source(10, 10, "i", manner), "compiler");
+  recipe.recipe.level = "O2";
+  for (auto& refused : {evaluator_->submit(recipe).get(), evaluator_->confirm(recipe)}) {
+    EXPECT_EQ(refused.outcome, Outcome::Refused) << refused.text();
+    EXPECT_THAT(refused.detail, HasSubstr("a recipe is clang's to follow, but only builds by nvcc are judged here"));
+  }
+  Verdict confirmed = evaluator_->confirm(candidate(source(900, 50, "i", manner)));
+  ASSERT_TRUE(confirmed.ok()) << confirmed.text();
+  EXPECT_NEAR(confirmed.speedup(), 2, 1e-3);
+  EXPECT_EQ(confirmed.counters.count("embedded_speedup"), 0u) << "clang's image of it is wrong";
+}
+
+TEST_F(AsBuiltTest, SaysWhyNothingCanBeJudgedWhereClangsBuildDoesNotReproduceTheCapture) {
+  evaluator_.reset();
+  const std::string text = source(200, 100, "i", "differs_by_clang_");
+  fixture_.set_source(text);
+  break_nvcc(text);
+  auto without_nvcc = create();
+  ASSERT_FALSE(without_nvcc.ok());
+  EXPECT_THAT(without_nvcc.error().message, HasSubstr("only builds by nvcc are judged here"));
+  EXPECT_THAT(without_nvcc.error().message, HasSubstr("cicc: not found"));
+  // What the application ran reproduces it, but that is not what nvcc makes of this source.
+  fixture_.mep.compile_command = {LikeNvcc::program().string(), "-O3", "-c", "scale.cu"};
+  fixture_.set_source(source(200, 100, "i", "differs_"));
+  auto neither = create();
+  ASSERT_FALSE(neither.ok());
+  EXPECT_THAT(neither.error().message, HasSubstr("neither as clang builds it (instance a, out: 1 of 1000 elements differ"));
 }
 
 TEST_F(AsBuiltTest, AProcessThatEndsOnceIsNotTheCandidatesDoing) {

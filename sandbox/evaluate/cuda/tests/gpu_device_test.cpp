@@ -217,7 +217,6 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
     std::fprintf(stderr, "%s: %.2f us, spread %.1f %%\n", cold ? "cold" : "warm", running.report.instances[0].seconds * 1e6, running.report.instances[0].spread * 100);
     Verdict same = running.judge("right");
     ASSERT_TRUE(same.ok()) << same.text();
-    EXPECT_NEAR(same.speedup(), 1, 0.05);
     EXPECT_LE(same.speedup_low(), kSmallestGain);
     EXPECT_GT(same.counters["registers"], 0);
     Verdict other = running.judge("also_right");
