@@ -11,6 +11,8 @@
 namespace kernelift {
 namespace {
 
+constexpr std::string_view kAnonymous = "(anonymous)::";
+
 /// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi" -> "_Z2skPi": nvcc -rdc=true puts the unit's name, with its length,
 /// before what is local to the unit.
 std::string_view without_unit(std::string_view name) {
@@ -119,8 +121,8 @@ std::string without_spaces(std::string_view text) {
   return result;
 }
 
-/// The qualified name with its template arguments: without return type and parameters.
-std::string_view qualified_name(std::string_view key) {
+/// qualified_name() as a part of the key itself.
+std::string_view qualified_part(std::string_view key) {
   std::string_view head = key.substr(0, parameter_list(key));
   int angle = 0;
   size_t begin = 0;
@@ -148,14 +150,16 @@ std::string canonical_key(std::string_view mangled) {
   replace_all(key, "(internal)::", "");
   reduce_function_arguments(key);
   // A template's return type is part of its mangling, a plain function's is not: neither belongs to the identity.
-  if (size_t begin = static_cast<size_t>(qualified_name(key).data() - key.data()); begin > 0 && begin < key.size()) key.erase(0, begin);
+  if (size_t begin = static_cast<size_t>(qualified_part(key).data() - key.data()); begin > 0 && begin < key.size()) key.erase(0, begin);
   return without_spaces(key);
 }
+
+std::string qualified_name(std::string_view key) { return std::string(qualified_part(key)); }
 
 std::string base_name(std::string_view key) {
   std::string result;
   int angle = 0;
-  for (char c : qualified_name(key)) {
+  for (char c : qualified_part(key)) {
     if (c == '<') ++angle;
     if (angle == 0) result += c;
     if (c == '>') --angle;
@@ -167,7 +171,8 @@ bool key_matches(std::string_view key, std::string_view pattern) {
   std::string wanted = without_spaces(pattern), full = without_spaces(key);
   if (wanted.empty()) return false;
   if (full == wanted) return true;
-  std::string with_arguments(qualified_name(full)), plain = base_name(full);
+  if (wanted.find(kAnonymous) == std::string::npos) replace_all(full, kAnonymous, "");
+  std::string with_arguments = qualified_name(full), plain = base_name(full);
   auto ends_at_boundary = [&](const std::string& name) {
     if (!name.ends_with(wanted)) return false;
     size_t before = name.size() - wanted.size();

@@ -11,11 +11,15 @@ namespace kernelift {
 /// demangle (extern "C") is returned as it is, less any suffix.
 std::string canonical_key(std::string_view mangled);
 
+/// The key without return type and parameters, as people are shown it: "ns::k<int>" from "void ns::k<int>(int*)".
+std::string qualified_name(std::string_view key);
+
 /// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".
 std::string base_name(std::string_view key);
 
 /// True when `pattern` (a partial qualified name as a user types it) names `key`: equal, or a suffix at a `::`
-/// boundary of its base name, or a prefix up to template arguments. Whitespace is ignored.
+/// boundary of its base name, or a prefix up to template arguments. Whitespace is ignored, and "(anonymous)::" may be
+/// left out, as it is in source text.
 bool key_matches(std::string_view key, std::string_view pattern);
 
 }  // namespace kernelift

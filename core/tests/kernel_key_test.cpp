@@ -48,6 +48,20 @@ TEST(KernelKey, BaseNameHasNeitherArgumentsNorParameters) {
   EXPECT_EQ(base_name("plain"), "plain");
 }
 
+TEST(KernelKey, IsShownWithItsArgumentsAndWithoutParameters) {
+  EXPECT_EQ(qualified_name("app::smooth<float,8>(float const*,float*,int)"), "app::smooth<float,8>");
+  EXPECT_EQ(qualified_name("heat::(anonymous)::axpy(float*)"), "heat::(anonymous)::axpy");
+  EXPECT_EQ(qualified_name("plain"), "plain");
+}
+
+TEST(KernelKey, AnAnonymousNamespaceMayBeLeftOutAsSourceTextDoes) {
+  const char* key = "heat::(anonymous)::axpy<(anonymous)::Tag>(float*)";
+  for (auto* typed : {"axpy", "heat::axpy", "heat::axpy<Tag>", "(anonymous)::axpy", "heat::(anonymous)::axpy"})
+    EXPECT_TRUE(key_matches(key, typed)) << typed;
+  EXPECT_FALSE(key_matches(key, "other::axpy"));
+  EXPECT_FALSE(key_matches("heat::axpy(float*)", "(anonymous)::axpy")) << "who names it means it";
+}
+
 TEST(KernelKey, MatchesWhatAUserTypes) {
   const char* key = "app::detail::smooth<float,8>(float const*,int)";
   EXPECT_TRUE(key_matches(key, "smooth"));
@@ -61,7 +75,7 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
 
 TEST(KernelKey, TakesAnyBytesWithoutHarm) {
   for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL", "__nv_static_", "__nv_static_5", "__nv_static_3_abc_", "&(", "a&((", "_Z1aITn", "_Z1aITnDa"})
-    canonical_key(text), base_name(text), key_matches(text, "a");
+    canonical_key(text), qualified_name(text), base_name(text), key_matches(text, "a");
 }
 
 }  // namespace

@@ -445,7 +445,7 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
                    "\nnothing in the capture tells which, and nvcc is not here, or makes other code now, to tell by the machine "
                    "code; give the kernels names of their own");
   }
-  std::string message = "the capture holds no launch of " + kernel.name;
+  std::string message = "the capture holds no launch of " + qualified_name(kernel.key);
   if (namesake) {
     std::string mark = file_mark(namesake->mangled);
     message += " from " + kernel.tu + " (only of its namesake" +

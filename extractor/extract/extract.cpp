@@ -51,7 +51,7 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
     return found.front();
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + kernel->name + "  (" + kernel->definition.file + ":" +
+    message += "\n  " + kernel->id + "  " + qualified_name(kernel->key) + "  (" + kernel->definition.file + ":" +
                std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);

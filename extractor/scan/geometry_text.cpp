@@ -83,6 +83,12 @@ int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ?
 
 }  // namespace
 
+bool is_class_constant(const ValueDecl* constant) {
+  auto* context = constant->getDeclContext();
+  if (llvm::isa<EnumDecl>(context)) context = context->getParent();
+  return context->isRecord();
+}
+
 /// Who changes which variable in the launching function.
 struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignments> {
   std::map<const VarDecl*, int> changed;
@@ -302,6 +308,7 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
     if (auto given = substitution.find(reference->getDecl()); given != substitution.end()) return given->second;
     if (auto* constant = llvm::dyn_cast<EnumConstantDecl>(reference->getDecl())) {
+      if (is_class_constant(constant)) return llvm::toString(constant->getInitVal(), 10);
       use.enumerators.insert(constant);
       return constant->getQualifiedNameAsString();
     }
@@ -342,7 +349,7 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
     // Named when its own value is spelled by a literal; a constant made of others is followed to them.
     std::string value = read(init, use, {}, depth + 1);
     bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    if (!literal && !value.empty()) return value;
+    if ((!literal || is_class_constant(variable)) && !value.empty()) return value;
     use.constants.insert(initialised);
     return variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString();
   }

@@ -13,6 +13,7 @@
 namespace clang {
 class Expr;
 class FunctionDecl;
+class ValueDecl;
 class VarDecl;
 class Stmt;
 }  // namespace clang
@@ -25,6 +26,9 @@ struct GeometryUse {
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 };
+
+/// A class's constant or enumerator: it says what the type is, so it stands in an expression by its value, not its name.
+bool is_class_constant(const clang::ValueDecl* constant);
 
 class GeometryReader {
  public:

@@ -118,6 +118,22 @@ void run(int n, int* x) { k<<<n / BLOCK, BLOCK>>>(x); }
   EXPECT_FALSE(knob(index, "UNUSED"));
 }
 
+TEST(Scan, AClassesConstantsAreNoKnobs) {
+  TestApp app;
+  app.unit("a.cu", R"(
+struct Row { static constexpr int kWords = 4; enum { kBytes = 16 }; float word[kWords]; };
+namespace app { constexpr int kTile = 32; enum { kUnroll = 2 }; }
+__global__ void k(Row* rows, float* x) { x[app::kTile] = rows[Row::kBytes].word[Row::kWords - app::kUnroll]; }
+void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
+)");
+  auto index = app.scan();
+  EXPECT_TRUE(knob(index, "app::kTile"));
+  EXPECT_TRUE(knob(index, "app::kUnroll"));
+  EXPECT_EQ(index.knobs.size(), 2u);
+  EXPECT_EQ(index.launches[0].grid[0], "4") << "nobody binds the name of what is no knob";
+  EXPECT_EQ(index.launches[0].block[0], "16");
+}
+
 TEST(Scan, AKernelOfAHeaderIsOneKernelAndItsUnitIsTheOneThatLaunchesIt) {
   TestApp app;
   app.header("k.cuh", "#pragma once\nstatic __global__ void fill(int* x) { x[0] = 1; }\n")
