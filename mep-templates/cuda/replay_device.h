@@ -7,9 +7,7 @@
 #if defined(KERNELIFT_LEAN_HEADERS) && !defined(KERNELIFT_CPU_DEVICE)
 #define KERNELIFT_CPU_DEVICE 1
 #endif
-#ifdef KERNELIFT_CPU_DEVICE
-#include <sys/mman.h>
-#else
+#ifndef KERNELIFT_CPU_DEVICE
 #include <cuda.h>
 #endif
 

@@ -85,6 +85,8 @@ TEST(ReplayCompare, AllowsWhatRunsDifferByButNothingFarOffAndNothingPastWhatTheU
   EXPECT_NEAR(allowed.spread, 2e-5, 1e-7) << "of a tenth of the largest value: the element is smaller than that";
   EXPECT_NEAR(allowed.of(kFloat), 8e-5, 1e-6);
   EXPECT_EQ(allowed.of(kInt32), 0);
+  allowed.spread = 1e-9;
+  EXPECT_DOUBLE_EQ(allowed.of(kFloat), 1e-4) << "an order of chance, of which a quiet device shows little";
   allowed.spread = 1;
   EXPECT_DOUBLE_EQ(allowed.of(kFloat), 1e-3);
   EXPECT_DOUBLE_EQ(allowed.of(kDouble), 1e-10);
