@@ -345,6 +345,26 @@ TEST(TurnBlock, LetsThreadsChangePlaces) {
   EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "") << "warps would be others";
 }
 
+TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {
+  std::string body = " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n    y[i] = s;\n  }\n}\n";
+  std::string head = "__global__ void k(const float *a, float *y, int n, int m) {\n";
+  std::string text = after("warp_rows", head + "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;" + body, {{"lanes", 8}, {"columns", 0}});
+  EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 8;\n  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / 8; i < n; i += blockDim.x * (gridDim.x / 8)) {\n"));
+  EXPECT_THAT(text, HasSubstr("if (lane == 0) y[i] = s;"));
+  text = after("warp_rows", head + "  const int first = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int i = first; i < n;" + body, {{"lanes", 32}, {"columns", 0}});
+  EXPECT_THAT(text, HasSubstr("const int first = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;\n"));
+  EXPECT_THAT(text, HasSubstr("i += blockDim.x * (gridDim.x / 32)) {"));
+}
+
+TEST(WarpRows, KnowWhatACallSetsByItsAddress) {
+  auto with = [](const std::string& loop) {
+    return after("warp_rows", "__global__ void k(const float *x, float *y, int n, int m) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+                              "  float s, c, both = 0;\n  for (int j = 0; j < m; j++) {\n    " + loop + "\n  }\n  y[i] = both;\n}\n", {{"lanes", 32}, {"columns", 0}});
+  };
+  EXPECT_THAT(with("sincosf(x[j], &s, &c); both += s * c;"), HasSubstr("both_before"));
+  EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";
+}
+
 TEST(WarpAtomics, SendOneLaneToMemory) {
   std::string text = after("warp_atomics", "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                            "  if (i < n)\n    atomicAdd(total, x[i] * 2);\n  atomicMax(&most[blockIdx.x], i);\n}\n");
@@ -422,6 +442,9 @@ TEST(PrivateSums, LeaveArraysAloneThatAreLargeOrUsedOtherwise) {
 }
 
 TEST(BlockIndex, IsKnownInItsUsualSpellings) {
+  for (auto* spelled : {"(unsigned long long)blockDim.x * blockIdx.x + threadIdx.x", "blockIdx.x * static_cast<long>(blockDim.x) + (long)threadIdx.x"})
+    EXPECT_NE(after("jam", std::string("__global__ void k(float *y, long n) {\n  long i = ") + spelled + ";\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
+                    {{"x", 2}, {"y", 1}, {"z", 1}}), "") << spelled;
   EXPECT_NE(after("jam", "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W + threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
                   {{"x", 2}, {"y", 1}, {"z", 1}}), "");
   EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  y[i] = threadIdx.x;\n}\n",

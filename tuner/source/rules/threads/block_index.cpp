@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 
 namespace kernelift {
 namespace {
@@ -14,10 +15,10 @@ constexpr const char* kBuiltins[] = {"threadIdx", "blockIdx", "blockDim", "gridD
 
 bool says(const std::string& text, const std::string& word) { return text.find(word) != text.npos; }
 
+/// Without blanks, parentheses and casts, which are words in brackets in front of another word or bracket.
 std::string bare(std::string text) {
-  text = squeezed(text);
-  for (auto* noise : {"(size_t)", "(int)", "(unsignedint)", "(unsigned)", "(long)", "(longlong)", "static_cast<int>", "static_cast<size_t>"})
-    for (size_t at; (at = text.find(noise)) != text.npos;) text.erase(at, std::string_view(noise).size());
+  static const std::regex kCast(R"((static_cast<[\w:]+>)|\([\w:]+\)(?=[\w(]))");
+  text = std::regex_replace(squeezed(text), kCast, "");
   std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
   return text;
 }
@@ -48,7 +49,28 @@ bool is_global_index(std::string text, int axis) {
 
 bool is_block_number(std::string text, int axis) { return bare(std::move(text)) == std::string("blockIdx.") + kAxisNames[axis]; }
 
-std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis) {
+namespace {
+
+/// Every `gridDim.x` of the body; nullopt if one is not spelled so, or another function asks too.
+std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, const clang::Stmt* body, int axis) {
+  std::vector<Span> spans;
+  bool plain = true;
+  walk(body, [&](const clang::Stmt* statement) {
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) plain &= reference->getDecl()->getNameAsString() != "gridDim";
+    if (!llvm::isa<clang::PseudoObjectExpr>(statement)) return plain;
+    auto span = source.span(statement);
+    plain &= span && is_spelled_builtin(source, statement);
+    if (span && squeezed(source.spelled(statement)) == std::string("gridDim.") + kAxisNames[axis]) spans.push_back(*span);
+    return false;
+  });
+  for (auto* function : source.functions())
+    plain &= function->hasAttr<clang::CUDAGlobalAttr>() || !says(source.spelled(function->getBody()), "gridDim");
+  return plain ? std::optional(spans) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis, bool in_strides) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
@@ -58,30 +80,39 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   for (auto* statement : body->body()) {
     const clang::VarDecl* variable = nullptr;
     const clang::Expr* value = nullptr;
-    if (auto* declared = llvm::dyn_cast<clang::DeclStmt>(statement); declared && declared->isSingleDecl()) {
+    auto* loop = in_strides ? llvm::dyn_cast<clang::ForStmt>(statement) : nullptr;
+    auto* setting = loop ? loop->getInit() : statement;
+    if (auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(setting); declared && declared->isSingleDecl()) {
       variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
       value = variable ? variable->getInit() : nullptr;
-    } else if (auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement); set && set->getOpcode() == clang::BO_Assign) {
+    } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(setting); set && set->getOpcode() == clang::BO_Assign) {
       variable = named_variable(set->getLHS()), value = set->getRHS();
     }
     if (!variable || !value || !variable->hasLocalStorage() || !variable->getType()->isIntegerType()) continue;
     std::string text = source.spelled(value);
     if (!is_global_index(text, axis) && !is_block_number(text, axis)) continue;
-    found.statement = statement, found.variable = variable, found.value = value;
+    found.statement = statement, found.variable = variable, found.value = value, found.loop = loop;
     found.declared = llvm::isa<clang::DeclStmt>(statement), found.block_alone = is_block_number(text, axis);
     break;
   }
-  auto here = found.statement ? source.span(found.statement) : std::nullopt;
-  if (!here || !source.span(found.value) || !source.first_on_line(here->begin)) return std::nullopt;
+  auto whole = found.statement ? source.span(found.statement) : std::nullopt;
+  auto here = found.loop ? source.span(found.value) : whole;
+  if (!whole || !here || !source.span(found.value) || !source.first_on_line(whole->begin)) return std::nullopt;
   // What is set twice is no index.
   for (auto* statement : body->body())
     if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) && changed_within(statement).contains(found.variable)) return std::nullopt;
   std::string around = squeezed(source.text().substr(*open, here->begin - *open) + source.text().substr(here->end, *close - here->end));
   for (auto* word : {"blockIdx.", "gridDim.", "threadIdx."}) {
     if (found.block_alone && word == std::string("threadIdx.")) break;  // Which thread of the block it is says nothing of the block.
+    if (in_strides && word == std::string("gridDim.")) continue;
     if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;
   }
   if (place_is_asked_elsewhere(source)) return std::nullopt;
+  if (in_strides) {
+    auto grid = mentions_of_grid(source, body, axis);
+    if (!grid) return std::nullopt;
+    found.grid = std::move(*grid);
+  }
   return found;
 }
 

@@ -26,10 +26,13 @@ struct GlobalIndex {
   const clang::Expr* value = nullptr;
   bool declared = false;                          ///< The statement is of the first kind.
   bool block_alone = false;                       ///< i = blockIdx.y: all threads of a block have the same.
+  const clang::ForStmt* loop = nullptr;           ///< The statement, where it is a loop that begins with `int i = …`.
+  std::vector<Span> grid;                         ///< Where the kernel says gridDim.
 };
 
-/// The kernel's only mention of its place along the axis; nullopt if anything else knows it too, or there is none.
-std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis);
+/// The kernel's only mention of its place along the axis; nullopt if anything else knows it too, or there is none. `in_strides`:
+/// the kernel may know how many blocks there are, and go on from the index in a loop: `for (i = …; i < n; i += blockDim.x * gridDim.x)`.
+std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis, bool in_strides = false);
 
 /// Whether `threadIdx.x` or one of its kin is spelled there in these words, not by a macro.
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);

@@ -84,7 +84,11 @@ bool Sharing::writes_memory(const clang::Stmt* statement) const {
   walk(statement, [&](const clang::Stmt* inner) {
     auto* target = assigned_by(inner);
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !target)
-      for (auto* argument : call->arguments()) writes |= argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
+      for (auto* argument : call->arguments()) {
+        auto* address = llvm::dyn_cast<clang::UnaryOperator>(argument->IgnoreParenImpCasts());
+        bool own = address && address->getOpcode() == clang::UO_AddrOf && root_of(address->getSubExpr());
+        writes |= !own && argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
+      }
     if (!target) return !writes;
     // An array of the thread's own is its own too.
     target = target->IgnoreParens();
@@ -140,8 +144,15 @@ bool Sharing::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* var
       return inside;
     });
   if (!inside || !first) return false;
-  auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(source_.parent(first));
-  if (!set || set->getOpcode() != clang::BO_Assign || set->getLHS()->IgnoreParens() != first) return false;
+  const clang::Stmt* set = source_.parent(first);
+  if (auto* assignment = llvm::dyn_cast_or_null<clang::BinaryOperator>(set)) {
+    if (assignment->getOpcode() != clang::BO_Assign || assignment->getLHS()->IgnoreParens() != first) return false;
+  } else {
+    // sincosf(x, &s, &c) sets both.
+    auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(set);
+    auto* call = address && address->getOpcode() == clang::UO_AddrOf ? llvm::dyn_cast_or_null<clang::CallExpr>(source_.parent(address)) : nullptr;
+    if (!call || !llvm::StringRef(source_.spelled(call->getCallee())).ltrim('_').starts_with("sincos")) return false;
+  }
   for (const clang::Stmt* up = set; up && up != loop; up = source_.parent(up))
     if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator, clang::WhileStmt, clang::DoStmt>(up)) return false;
   return true;
@@ -307,7 +318,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   for (auto& geometry : facts.geometries) {
     if (geometry.block.x % kWarp != 0 || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
   }
-  auto index = global_index(source, kernel, 0);
+  auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
@@ -319,6 +330,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!after && statement != index->statement && !llvm::isa<clang::DeclStmt>(statement)) return {};
     after |= statement == index->statement;
   }
+  if (index->loop && !sharing.take(index->loop->getBody())) return {};
   if (sharing.loops() == 0) return {};
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
@@ -327,8 +339,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   std::string indent = source.indentation(declared->begin);
   std::string thread = "(" + source.spelled(index->value) + ")", count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
   found.edits.push_back({init->begin, init->end, columns ? thread + " / 32 * " + items + " + " + thread + " % " + items : thread + " / " + count});
-  found.edits.push_back({*end, *end, "\n" + indent + "const int " + sharing.lane() + " = threadIdx.x % " +
-                                         (columns ? "32 / " + items : count) + ";"});
+  std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (columns ? "32 / " + items : count) + ";";
+  if (index->loop) found.edits.push_back({declared->begin, declared->begin, lane + "\n" + indent});
+  else found.edits.push_back({*end, *end, "\n" + indent + lane});
+  // The groups are as many as the threads were.
+  for (auto& grid : index->grid) found.edits.push_back({grid.begin, grid.end, "(gridDim.x / " + count + ")"});
   return {found};
 }
 
