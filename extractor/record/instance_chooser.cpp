@@ -125,16 +125,26 @@ double InstanceChooser::time_near(const Instance& instance) const {
 }
 
 std::vector<const InstanceChooser::Launches*> InstanceChooser::like(const Instance& instance) const {
-  std::vector<const Launches*> near, alike, shaped;
+  // By equal numbers and about its duration; by equal numbers; by about its duration; by geometry alone.
+  std::vector<const Launches*> near, alike, about, shaped;
   for (auto& [group, launches] : groups_) {
     if (group.geometry != instance.traits.geometry) continue;
-    shaped.push_back(&launches);
-    if (group.scalars != instance.traits.scalars) continue;
-    alike.push_back(&launches);
     // Neighbouring classes belong together: durations about a border between two are one kind of launch.
-    if (std::abs(group.duration - instance.duration) <= 1) near.push_back(&launches);
+    bool as_long = instance.own_us == 0 || std::abs(group.duration - instance.duration) <= 1;
+    bool equal = group.scalars == instance.traits.scalars;
+    if (equal && as_long) near.push_back(&launches);
+    if (equal) alike.push_back(&launches);
+    if (as_long) about.push_back(&launches);
+    shaped.push_back(&launches);
   }
-  return !near.empty() ? near : !alike.empty() ? alike : shaped;
+  if (!alike.empty()) return near.empty() ? alike : near;
+  if (!about.empty()) return about;
+  // Numbers that differ from launch to launch (a time step) tell little; where they come again and again (a size), no
+  // launch was like this one.
+  auto found = clusters_.find(instance.traits.geometry);
+  bool come_again = found != clusters_.end() && found->second.scalars.size() < kMostScalars &&
+                    2 * found->second.scalars.size() <= found->second.launches;
+  return come_again ? about : shaped;
 }
 
 InstanceShare InstanceChooser::share_of(const Instance& instance) const {
@@ -180,13 +190,19 @@ std::set<size_t> InstanceChooser::held_out() const {
   return out;
 }
 
-void InstanceChooser::report(CaptureInfo& into) const {
-  into.shares.merge(shares());
+void InstanceChooser::report(CaptureInfo& into, const Untimed& untimed) const {
+  into.shares.merge(shares(untimed));
   into.superseded.insert(into.superseded.end(), superseded_.begin(), superseded_.end());
 }
 
-std::map<std::string, InstanceShare> InstanceChooser::shares() const {
+std::map<std::string, InstanceShare> InstanceChooser::shares(const Untimed& untimed) const {
   std::map<std::string, InstanceShare> shares;
+  std::map<Geometry, double> stands_for;  // Launches, for one that was timed.
+  for (auto& [geometry, count] : untimed) {
+    uint64_t timed = 0;
+    for (auto& [group, launches] : groups_) timed += group.geometry == geometry ? launches.durations.count() : 0;
+    if (timed > 0) stands_for[geometry] = double(timed + count) / double(timed);
+  }
   auto out = held_out();
   std::vector<double> time(instances_.size(), 0);
   auto likeness = [&](const Instance& instance, const Group& group) {
@@ -209,7 +225,10 @@ std::map<std::string, InstanceShare> InstanceChooser::shares() const {
     }
     for (size_t i : nearest) time[i] += total / double(nearest.size());
   };
-  for (auto& [group, launches] : groups_) give(group, launches.durations.total());
+  for (auto& [group, launches] : groups_) {
+    auto more = stands_for.find(group.geometry);
+    give(group, launches.durations.total() * (more == stands_for.end() ? 1 : more->second));
+  }
   for (auto& [group, microseconds] : only_captured_) give(group, microseconds);
   double total = 0;
   for (double t : time) total += t;

@@ -63,7 +63,7 @@ std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, cons
   };
   for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
     for (uint32_t at = 0; at + kWord <= arguments.size(); at += step)
-      if (allocations.find(word_at(arguments, at)) && !overlaps(at)) offsets.push_back(at);
+      if (!overlaps(at) && allocations.find(word_at(arguments, at))) offsets.push_back(at);
   return offsets;
 }
 

@@ -25,7 +25,8 @@ constexpr size_t kMostThreads = 12;
 constexpr uint64_t kEnoughOthers = 4096;
 
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
-constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
+constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473,
+                   kTimed = 0x6b6c5f74696d6564;
 
 /// What a driver call means to us, by CUPTI's number.
 enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
@@ -71,9 +72,10 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, crew_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
+      graph_timing_(cupti_, gate_),
       archive_(config_.folder),
       taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
-      graph_recorder_(driver, graphs_, kernels_, taking_, archive_, turn_) {
+      graph_recorder_(driver, graphs_, graph_timing_, kernels_, taking_, archive_, turn_) {
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
@@ -98,19 +100,20 @@ Status CudaRecorder::start(const std::string& cupti_path) {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return refused("the application, or another tool, uses CUPTI already, and there can be one only");
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
-  // Of a profile, activity records say it all.
-  if (!config_.profile_only && !enable_callbacks())
+  // Of a profile, activity records say it all, but for the graphs.
+  if (!enable_callbacks(config_.profile_only) && !config_.profile_only)
     return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
   off_ = false;
   if (config_.profile_only) {
     KERNELIFT_TRY(start_activity(cupti_));
+    graph_timing_.start();
     activity_on_ = true;
   }
   return done();
 }
 
-bool CudaRecorder::enable_callbacks() {
+bool CudaRecorder::enable_callbacks(bool only_graphs) {
   bool good = true;
   auto enable = [&](CUpti_CallbackDomain domain, uint32_t cbid) {
     return cupti_.cuptiEnableCallback(1, subscriber_, domain, cbid) == CUPTI_SUCCESS;
@@ -119,10 +122,11 @@ bool CudaRecorder::enable_callbacks() {
     const char* name = nullptr;
     if (cupti_.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || !name) continue;
     Part part = part_of(cbid, name);
-    if (part == kNone) continue;
+    if (part == kNone || (only_graphs && part != kGraph && part != kGraphLaunch)) continue;
     parts[cbid] = part;
     if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, cbid) && part == kLaunch) good = false;
   }
+  if (only_graphs) return good;
   for (uint32_t cbid : {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
                         CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
                         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING})
@@ -170,11 +174,8 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
-      else if (parts[cbid] == kGraphLaunch) {
-        if (graph_enter(cbid, call)) *call.correlationData = kInParts;
-      } else if (parts[cbid] == kCaptureBegin) {
-        if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
-      } else if (parts[cbid] == kWrite) {
+      else if (parts[cbid] == kGraphLaunch) *call.correlationData = graph_enter(cbid, call);
+      else if (parts[cbid] == kWrite) {
         if (!pattern_.wants_nothing() && !stillness_.capturing())
           last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       } else if (parts[cbid] == kMemory)
@@ -192,6 +193,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       graph_recorder_.launched();
       return;
     }
+    if (*call.correlationData == kTimed) return graph_timing_.shut();
     if (*call.correlationData != kInside) return;
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
@@ -269,13 +271,13 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 void CudaRecorder::time_kernels() {
   if (activity_on_ || activity_on_.exchange(true)) return;
   auto status = start_activity(cupti_);
-  if (status.ok()) return;
+  if (status.ok()) return graph_timing_.start();
   std::lock_guard lock(turn_);
   archive_.omit("durations", status.error().message);
 }
 
-/// What kernels a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
-void CudaRecorder::look_into_graphs() {
+/// What kernels such a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
+void CudaRecorder::look_into_graph() {
   if (graphs_known_ || pattern_.wants_nothing()) return;
   OwnCall ours;
   time_kernels();
@@ -288,12 +290,23 @@ void CudaRecorder::look_into_graphs() {
   stop_activity(cupti_);
 }
 
-bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
-  look_into_graphs();
-  if (pattern_.wants_nothing() || stillness_.capturing()) return false;
-  auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
-  auto graph = graph_recorder_.wanted(launch.hGraph);
-  if (!graph) return false;
+/// The mark for the launch's end.
+uint64_t CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  CUgraphExec handle = static_cast<const cuGraphLaunch_params*>(call.functionParams)->hGraph;
+  auto [graph, due] = graphs_.launched(handle);
+  if (stillness_.capturing()) due = false;  // Nothing can be switched, and no image taken.
+  if (due && (!graph || graph->opaque)) look_into_graph();
+  if (graph && graph->wanted) {
+    if (!due) graph_recorder_.passed(*graph);
+    else if (graph_in_parts(cbid, call, graph)) return kInParts;
+  }
+  bool timed = activity_on_ && (!graph_timing_.only_wholes() || (due && graph_timing_.open()));
+  if (!timed) graphs_.launched_untimed(handle);
+  return timed && graph_timing_.only_wholes() ? kTimed : kInside;
+}
+
+bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
+                                  std::shared_ptr<const ExecutableGraph> graph) {
   OwnTime timer(own_seconds_, &turn_);
   {
     OwnCall ours;
@@ -301,6 +314,7 @@ bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     std::lock_guard lock(turn_);
     wanted_seen_ = true;
   }
+  auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
   bool per_thread = cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
   CUstream stream = !launch.hStream && per_thread ? CU_STREAM_PER_THREAD : launch.hStream;
   return graph_recorder_.launch(launch.hGraph, std::move(graph), stream, call.context, call.correlationId);
@@ -441,8 +455,9 @@ void CudaRecorder::write_manifest(bool complete) {
   if (device_.empty()) device_ = device_text(0);
   info.device = device_;
   std::vector<KernelProfile> profiles;
+  auto untimed = graphs_.untimed();
   for (auto& [_, named] : by_name_) {
-    KernelProfile profile = named->profile.summary();
+    KernelProfile profile = named->profile.summary(untimed[named->mangled]);
     profile.key = named->key, profile.mangled = named->mangled;
     profiles.push_back(std::move(profile));
   }
@@ -452,8 +467,19 @@ void CudaRecorder::write_manifest(bool complete) {
       profile.key = kernel->key, profile.mangled = kernel->mangled, profile.count = kernel->launches;
       profiles.push_back(std::move(profile));
     }
-    if (kernel->chooser) kernel->chooser->report(info);
+    if (kernel->chooser) kernel->chooser->report(info, untimed[kernel->mangled]);
   }
+  uint64_t guessed = 0;
+  for (auto& [name, shapes] : untimed) {
+    KernelProfile profile;
+    profile.key = canonical_key(name), profile.mangled = name;
+    for (auto& [_, count] : shapes) profile.count += count;
+    if (by_name_.contains(name)) guessed += profile.count;
+    else if (!pattern_.wants(profile.key, name)) profiles.push_back(std::move(profile));  // Else counted above.
+  }
+  if (guessed > 0)
+    info.omissions.push_back({"the durations of " + std::to_string(guessed) + " kernels in CUDA graphs",
+                              "after a graph's first launches the kernels of one in many are timed, and stand for the others; counts are of all"});
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   archive_.write_manifest(std::move(info), own_seconds_, complete);

@@ -62,15 +62,16 @@ class CudaRecorder {
     CUcontext context = nullptr;
   };
 
-  bool enable_callbacks();
+  bool enable_callbacks(bool only_graphs = false);
   void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_exit(const CUpti_CallbackData& call);
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
                    std::vector<std::byte> arguments, uint64_t index);
   void take_after(bool launched);
   void late_launch(CUcontext context);
-  bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
-  void look_into_graphs();
+  uint64_t graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
+  bool graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call, std::shared_ptr<const ExecutableGraph> graph);
+  void look_into_graph();
   void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void want(CudaKernel& kernel);
@@ -93,6 +94,7 @@ class CudaRecorder {
   KernelTable kernels_;
   Snapshots snapshots_;
   GraphTable graphs_;
+  GraphTiming graph_timing_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   std::atomic<bool> graphs_known_{false}, activity_on_{false};
 

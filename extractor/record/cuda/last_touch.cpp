@@ -1,34 +1,46 @@
 // See last_touch.h.
 #include "extractor/record/cuda/last_touch.h"
 
+#include <array>
+
 #include "extractor/record/reach.h"
 
 namespace kernelift {
+namespace {
 
-/// EXPECTS: turn_ is held.
-void LastTouch::touch(uint64_t address, const void* kernel) {
-  constexpr size_t kMost = 1 << 16;  // An application that uses more addresses is followed anew from there.
-  if (last_.size() >= kMost) last_.clear();
-  last_[address] = kernel;
-}
+constexpr char copied_or_filled = 0;
+constexpr const void* kWritten = &copied_or_filled;
+
+}  // namespace
 
 ArgumentSet LastTouch::launched(const void* kernel, std::span<const std::byte> arguments,
                                 const std::vector<uint32_t>& addresses) {
   ArgumentSet others = 0;
+  std::array<const void**, kMostArgumentWords> touched;
+  size_t count = 0;
   std::lock_guard lock(turn_);
+  make_room();
   for (uint32_t at : addresses) {
-    auto last = last_.find(word_at(arguments, at));
     bool counts = at % kArgumentWord == 0 && at / kArgumentWord < kMostArgumentWords;
-    if (counts && last != last_.end() && last->second != kernel) others |= ArgumentSet(1) << at / kArgumentWord;
+    const void*& last = last_[word_at(arguments, at)];
+    if (counts && last && last != kernel) others |= ArgumentSet(1) << at / kArgumentWord;
+    if (count < touched.size()) touched[count++] = &last;
   }
   // Only now: two arguments may be one address.
-  for (uint32_t at : addresses) touch(word_at(arguments, at), kernel);
+  for (size_t i = 0; i < count; ++i) *touched[i] = kernel;
   return others;
 }
 
 void LastTouch::written(uint64_t address) {
   std::lock_guard lock(turn_);
-  touch(address, nullptr);
+  make_room();
+  last_[address] = kWritten;
+}
+
+/// EXPECTS: turn_ is held.
+void LastTouch::make_room() {
+  constexpr size_t kMost = 1 << 16;  // An application that uses more addresses is followed anew from there.
+  if (last_.size() >= kMost) last_.clear();
 }
 
 }  // namespace kernelift

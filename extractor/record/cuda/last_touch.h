@@ -22,10 +22,10 @@ class LastTouch {
   void written(uint64_t address);
 
  private:
-  void touch(uint64_t address, const void* kernel);
+  void make_room();
 
   std::mutex turn_;
-  std::unordered_map<uint64_t, const void*> last_;  ///< The kernel, or null for a copy or fill.
+  std::unordered_map<uint64_t, const void*> last_;  ///< A kernel; a mark for a copy or fill; null: not known.
 };
 
 }  // namespace kernelift

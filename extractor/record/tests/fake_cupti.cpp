@@ -24,8 +24,9 @@ std::map<uint32_t, const char*> names = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
                                          {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
                                           "cuGraphExecKernelNodeSetParams_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
-bool tracing = false;
+bool tracing = false, whole_graphs = false;
 }  // namespace
 
 extern "C" {
@@ -52,8 +53,14 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
                                                     CUpti_BuffersCallbackCompleteFunc c) {
   return request = r, complete = c, CUPTI_SUCCESS;
 }
-CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind) { return tracing = true, CUPTI_SUCCESS; }
-CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind) { return tracing = false, CUPTI_SUCCESS; }
+CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
+  (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ? whole_graphs : tracing) = true;
+  return CUPTI_SUCCESS;
+}
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
+  (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ? whole_graphs : tracing) = false;
+  return CUPTI_SUCCESS;
+}
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t) { return CUPTI_SUCCESS; }
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t) {
   if (kernels.empty() || !request) return CUPTI_SUCCESS;
@@ -79,6 +86,6 @@ void fake_deliver(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   if (callback) callback(nullptr, domain, cbid, data);
 }
 void fake_kernel_ran(const CUpti_ActivityKernel10* kernel) {
-  if (tracing) kernels.push_back(*kernel);
+  if (tracing && (kernel->graphNodeId == 0 || !whole_graphs)) kernels.push_back(*kernel);
 }
 }

@@ -105,6 +105,24 @@ TEST(InstanceChooser, ComparesALaunchThatTakesManyTimesLongerWithItsLike) {
   for (auto& [id, share] : feed.chooser.shares()) EXPECT_EQ(share.microseconds, std::stoi(id) % 4 == 0 ? 500 : 10) << id;
 }
 
+TEST(InstanceChooser, ComparesALaunchWithNoneIfAllOthersHadOtherNumbersThatComeOften) {
+  Feed feed(4);
+  feed.launch(1, 10, 2);       // A size inside a structure, say.
+  feed.launch(1, 100000, 600);  // Captured, too, and the only one of its size.
+  for (int i = 0; i < 6; ++i) feed.launch(1, 10, 2);
+  auto shares = feed.chooser.shares();
+  EXPECT_EQ(shares.at("1").like.count, 0u);
+  EXPECT_EQ(shares.at("1").microseconds, 600);
+  EXPECT_EQ(shares.at("0").like.count, 6u);
+}
+
+TEST(InstanceChooser, ComparesALaunchWithAllThatOnlyACounterTellsApart) {
+  Feed feed(1);
+  for (uint64_t step = 0; step < 10; ++step) feed.launch(1, step, step ? 10 : 300);  // The first is slow.
+  EXPECT_EQ(feed.chooser.shares().at("0").like.count, 9u);
+  EXPECT_EQ(feed.chooser.shares().at("0").microseconds, 10);
+}
+
 TEST(InstanceChooser, AloneInstanceStandsForAllAndIsNotHeldOut) {
   Feed feed(1);
   for (int i = 0; i < 50; ++i) feed.launch(64, 0, i);

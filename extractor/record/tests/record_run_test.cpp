@@ -147,6 +147,12 @@ TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
   auto stranger = record_application(request({"stranger"}));
   ASSERT_TRUE(stranger.ok());
   EXPECT_FALSE(stranger->runtime_seen);
+  EXPECT_TRUE(stranger->notes.empty());
+  auto dead = request({});
+  dead.command = {"/bin/sh", "-c", "kill -SEGV $$"};
+  auto died = record_application(dead);
+  ASSERT_TRUE(died.ok());
+  EXPECT_THAT(died->notes, ::testing::ElementsAre(HasSubstr("/bin/sh never used CUDA: it ended before its first call")));
 }
 
 TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {

@@ -25,9 +25,13 @@ std::string in_graphs(const std::string& key) { return key + " in CUDA graphs"; 
 /// EXPECTS: turn_ is held.
 void GraphRecorder::note(const std::string& key, const std::string& why) { archive_.omit(in_graphs(key), why); }
 
-std::shared_ptr<const ExecutableGraph> GraphRecorder::wanted(CUgraphExec graph) const {
-  auto known = graphs_.find(graph);
-  return known && known->wanted ? known : nullptr;
+void GraphRecorder::passed(const ExecutableGraph& graph) {
+  std::lock_guard lock(turn_);
+  for (auto& node : graph.kernels) {
+    if (!node) continue;
+    CudaKernel* kernel = kernels_.find(node->handle, node->name.c_str(), true);
+    if (kernel && kernel->chooser) kernel->chooser->pass(), kernel->launches.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableGraph> graph, CUstream stream,
@@ -78,6 +82,7 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
 
 bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   if (!taking_.be_alone(launch.what, launch.context)) return false;
+  timing_.kernels(true);
   // Until now another thread may have destroyed what names its nodes.
   Status switched = done();
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
@@ -90,6 +95,7 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   }
   if (switched.ok()) return true;
   note_astray(launch, launch.parts.restore());
+  timing_.kernels(false);
   taking_.be_one_of_many();
   std::lock_guard lock(turn_);
   archive_.omit(launch.what, switched.error().message);
@@ -146,6 +152,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
 void GraphRecorder::launched() {
   OwnCall ours;
   note_astray(*launch_, launch_->parts.restore());
+  timing_.kernels(false);
   launch_.reset();
 }
 
