@@ -2,12 +2,11 @@
 // takes away the parentheses that recursion adds; what Expression cannot express becomes empty.
 #include "extractor/scan/geometry_text.h"
 
-#include <array>
-
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "core/model/expression.h"
+#include "extractor/scan/assignments.h"
 
 namespace kernelift {
 
@@ -34,12 +33,6 @@ const Expr* bare(const Expr* e) {
       e = cast->getSubExpr();
     if (e == before) return e;
   }
-}
-
-bool is_dim3(QualType type) {
-  if (type.isNull()) return false;
-  auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
-  return record && record->getIdentifier() && (record->getName() == "dim3" || record->getName() == "uint3");
 }
 
 /// Through casts of any type: what a float quotient divides.
@@ -79,8 +72,6 @@ std::string whole_literal(const Expr* e) {
   return value >= 1 && value < 1e9 && value == double(int64_t(value)) ? std::to_string(int64_t(value)) : "";
 }
 
-int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ? 1 : member == "z" ? 2 : -1; }
-
 }  // namespace
 
 bool is_class_constant(const ValueDecl* constant) {
@@ -89,83 +80,14 @@ bool is_class_constant(const ValueDecl* constant) {
   return context->isRecord();
 }
 
-/// Who changes which variable in the launching function.
-struct GeometryReader::Assignments : RecursiveASTVisitor<GeometryReader::Assignments> {
-  std::map<const VarDecl*, int> changed;
-  std::map<const VarDecl*, std::array<std::vector<const Expr*>, 3>> members;  ///< grid.x = e
-  std::map<std::pair<const VarDecl*, std::string>, std::vector<const Expr*>> fields;  ///< config.gridDim = e; null: part of it.
-
-  /// `config.gridDim = value`, or `config.gridDim.x = …` with no value that could be followed.
-  void set_field(const Expr* target, const Expr* value) {
-    if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target->IgnoreParenImpCasts()))
-      set_field(choice->getTrueExpr(), nullptr), set_field(choice->getFalseExpr(), nullptr);
-    auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
-    if (!member || !member->getMemberDecl()->getIdentifier()) return;
-    auto* base = member->getBase()->IgnoreParenImpCasts();
-    auto* reference = llvm::dyn_cast<DeclRefExpr>(base);
-    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-    if (variable) fields[{variable->getCanonicalDecl(), member->getMemberDecl()->getName().str()}].push_back(value);
-    else set_field(base, nullptr);
-  }
-
-  /// `target`, or what it may stand for: (first ? n : steps) = 5.
-  void change(const Expr* target) {
-    target = target->IgnoreParenImpCasts();
-    if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target)) change(choice->getTrueExpr()), change(choice->getFalseExpr());
-    if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma) change(list->getRHS());
-    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target))
-      if (auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) ++changed[variable->getCanonicalDecl()];
-    if (auto* member = llvm::dyn_cast<MemberExpr>(target)) change(member->getBase());
-    if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) change(element->getBase());
-  }
-  bool VisitBinaryOperator(BinaryOperator* op) {
-    if (!op->isAssignmentOp()) return true;
-    set_field(op->getLHS(), op->getOpcode() == BO_Assign ? op->getRHS() : nullptr);
-    auto* member = llvm::dyn_cast<MemberExpr>(op->getLHS()->IgnoreParenImpCasts());
-    auto* base = member ? llvm::dyn_cast<DeclRefExpr>(member->getBase()->IgnoreParenImpCasts()) : nullptr;
-    auto* variable = base ? llvm::dyn_cast<VarDecl>(base->getDecl()) : nullptr;
-    int axis = variable && is_dim3(variable->getType()) && member->getMemberDecl()->getIdentifier()
-                   ? axis_of(member->getMemberDecl()->getName())
-                   : -1;
-    if (axis >= 0 && op->getOpcode() == BO_Assign) members[variable->getCanonicalDecl()][axis].push_back(op->getRHS());
-    else change(op->getLHS());
-    return true;
-  }
-  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
-    if (!call->isAssignmentOp() || call->getNumArgs() == 0) return true;
-    set_field(call->getArg(0), call->getOperator() == OO_Equal && call->getNumArgs() == 2 ? call->getArg(1) : nullptr);
-    change(call->getArg(0));
-    return true;
-  }
-  /// Whoever has a reference may write through it.
-  bool VisitVarDecl(VarDecl* variable) {
-    auto type = variable->getType();
-    if (variable->getInit() && type->isLValueReferenceType() && !type->getPointeeType().isConstQualified()) change(variable->getInit());
-    return true;
-  }
-  bool VisitUnaryOperator(UnaryOperator* op) {
-    if (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf) change(op->getSubExpr());
-    return true;
-  }
-  bool VisitCallExpr(CallExpr* call) {
-    auto* callee = call->getDirectCallee();
-    for (unsigned i = 0; callee && i < std::min(call->getNumArgs(), callee->getNumParams()); ++i) {
-      auto type = callee->getParamDecl(i)->getType();
-      if (type->isLValueReferenceType() && !type->getPointeeType().isConstQualified()) change(call->getArg(i));
-    }
-    return true;
-  }
-};
-
 GeometryReader::GeometryReader(const ParsedUnit& unit, const FunctionDecl* function)
-    : unit_(unit), assignments_(std::make_unique<Assignments>()) {
-  if (function && function->getBody()) assignments_->TraverseStmt(function->getBody());
-}
+    : unit_(unit), assignments_(std::make_unique<Assignments>(function)) {}
 GeometryReader::~GeometryReader() = default;
 
 GeometryUse GeometryReader::integer(const Expr* expression) {
   GeometryUse use;
   if (!expression) return use;
+  place_ = expression;
   auto parsed = Expression::parse(read(expression, use, {}, 0));
   if (parsed.ok()) use.text[0] = parsed->text();
   return use;
@@ -173,6 +95,7 @@ GeometryUse GeometryReader::integer(const Expr* expression) {
 
 GeometryUse GeometryReader::dim3(const Expr* expression) {
   GeometryUse use;
+  place_ = expression;
   if (!expression || !read_dim3(expression, use, 0)) return use;
   for (auto& text : use.text) {
     auto parsed = Expression::parse(text);
@@ -182,11 +105,8 @@ GeometryUse GeometryReader::dim3(const Expr* expression) {
 }
 
 GeometryReader::Field GeometryReader::field(const VarDecl* record, llvm::StringRef name) const {
-  auto assigned = assignments_->fields.find({record->getCanonicalDecl(), name.str()});
-  if (assigned != assignments_->fields.end()) {
-    auto& values = assigned->second;
-    return values.size() == 1 && values.front() ? Field{true, values.front()} : Field{};
-  }
+  if (auto* values = assignments_->field(record, name.str()))
+    return values->size() == 1 && values->front() ? Field{true, values->front()} : Field{};
   auto* list = record->getInit() ? llvm::dyn_cast<InitListExpr>(bare(record->getInit())) : nullptr;
   auto* type = record->getType()->getAsCXXRecordDecl();
   if (!list || !type) return {};
@@ -235,16 +155,20 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   }
   auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
   auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-  if (!variable || !is_dim3(variable->getType()) || assignments_->changed.count(variable->getCanonicalDecl()))
-    return false;
-  bool known = variable->getInit() && read_dim3(variable->getInit(), use, depth + 1);
-  auto members = assignments_->members.find(variable->getCanonicalDecl());
-  if (members == assignments_->members.end()) return known;
-  for (int i = 0; i < 3; ++i) {
-    auto& values = members->second[i];
-    if (!values.empty()) use.text[i] = values.size() == 1 ? read(values.front(), use, {}, depth + 1) : "";
+  if (!variable || !is_dim3(variable->getType())) return false;
+  if (variable->hasGlobalStorage())
+    return variable->getType().isConstQualified() && variable->getInit() && read_dim3(variable->getInit(), use, depth + 1);
+  bool known = false;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto* given = assignments_->last(variable, axis, place_);
+    if (!given) continue;
+    At at(*this, given->place);
+    GeometryUse whole;
+    if (given->axis >= 0) use.text[axis] = read(given->value, use, {}, depth + 1);
+    else if (read_dim3(given->value, whole, depth + 1)) use.text[axis] = whole.text[axis], use.add_names(whole);
+    known = true;
   }
-  return true;
+  return known;
 }
 
 std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) const {
@@ -326,8 +250,7 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
     if (int axis = axis_of(name); axis >= 0 && is_dim3(base->getType())) {
       GeometryUse inner;
       if (read_dim3(base, inner, depth + 1) && !inner.text[axis].empty()) {
-        use.macros.insert(inner.macros.begin(), inner.macros.end());
-        use.constants.insert(inner.constants.begin(), inner.constants.end());
+        use.add_names(inner);
         return inner.text[axis];
       }
     }
@@ -353,10 +276,10 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
     use.constants.insert(initialised);
     return variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString();
   }
-  bool followable = init && variable->isLocalVarDecl() && !variable->isStaticLocal() &&
-                    !assignments_->changed.count(variable->getCanonicalDecl());
-  if (followable)
-    if (std::string text = read(init, use, substitution, depth + 1); !text.empty()) return text;
+  if (auto* given = assignments_->last(variable, -1, place_)) {
+    At at(*this, given->place);
+    if (std::string text = read(given->value, use, substitution, depth + 1); !text.empty()) return text;
+  }
   return variable->getNameAsString();
 }
 

@@ -2,7 +2,7 @@
 // dim3 and integer variables, small helper functions and macros, back to text over constants, parameters and variables:
 //     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block
 //     "BLOCK"
-// What cannot be followed honestly (a variable assigned twice, an unknown call) is empty text, never a guess.
+// What cannot be followed honestly (a grid that a branch changes, an unknown call) is empty text, never a guess.
 #pragma once
 #include <map>
 #include <set>
@@ -13,18 +13,26 @@
 namespace clang {
 class Expr;
 class FunctionDecl;
+class Stmt;
 class ValueDecl;
 class VarDecl;
-class Stmt;
 }  // namespace clang
 
 namespace kernelift {
+
+class Assignments;
 
 struct GeometryUse {
   std::string text[3];                       ///< Empty where it is not an integer expression.
   std::set<const clang::MacroInfo*> macros;  ///< Named in the text or expanded on the way.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
+
+  void add_names(const GeometryUse& more) {
+    macros.insert(more.macros.begin(), more.macros.end());
+    constants.insert(more.constants.begin(), more.constants.end());
+    enumerators.insert(more.enumerators.begin(), more.enumerators.end());
+  }
 };
 
 /// A class's constant or enumerator: it says what the type is, so it stands in an expression by its value, not its name.
@@ -32,7 +40,7 @@ bool is_class_constant(const clang::ValueDecl* constant);
 
 class GeometryReader {
  public:
-  /// `function` is the one that launches: its body tells which variables are assigned more than once.
+  /// `function` is the one that launches: its body tells what the variables were last given.
   GeometryReader(const ParsedUnit& unit, const clang::FunctionDecl* function);
   ~GeometryReader();
 
@@ -47,7 +55,6 @@ class GeometryReader {
   Field field(const clang::VarDecl* record, llvm::StringRef name) const;
 
  private:
-  struct Assignments;
   using Substitution = std::map<const clang::Decl*, std::string>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
   std::string read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
@@ -56,8 +63,20 @@ class GeometryReader {
   std::string read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
   std::string literal_name(const clang::Expr* literal, GeometryUse& use) const;
 
+  /// For its life, variables are read as they are at another place.
+  class At {
+   public:
+    At(GeometryReader& reader, const clang::Stmt* place) : reader_(reader), before_(reader.place_) { reader.place_ = place; }
+    ~At() { reader_.place_ = before_; }
+
+   private:
+    GeometryReader& reader_;
+    const clang::Stmt* before_;
+  };
+
   const ParsedUnit& unit_;
   std::unique_ptr<Assignments> assignments_;
+  const clang::Stmt* place_ = nullptr;  ///< Where the launch is, or the assignment that is being followed.
 };
 
 }  // namespace kernelift

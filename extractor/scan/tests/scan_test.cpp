@@ -78,6 +78,50 @@ void a(int n, float* x) { dim3 grid(n); if (n > 7) grid = dim3(7); k<<<grid, unk
   EXPECT_EQ(index.launches[0].block[0], "");
 }
 
+TEST(Scan, FollowsAVariableThatIsGivenAnewForEveryLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void a(int n, int m, float* x) {
+  dim3 grid, block; int blocks;
+  block.x = 256; blocks = n / block.x; grid = dim3(blocks, 2);
+  k<<<grid, block>>>(x);
+  block.x = 64, block.y = 4; blocks = m / 64; grid.x = blocks;
+  for (int i = 0; i < 3; ++i) { k<<<grid, block>>>(x); }
+}
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 2u);
+  auto &first = index.launches[0], &second = index.launches[1];
+  EXPECT_EQ(first.grid[0], "n / 256");
+  EXPECT_EQ(first.grid[1], "2");
+  EXPECT_EQ(first.block[0], "256");
+  EXPECT_EQ(first.block[1], "1");
+  EXPECT_EQ(second.grid[0], "m / 64");
+  EXPECT_EQ(second.grid[1], "2");
+  EXPECT_EQ(second.block[0], "64");
+  EXPECT_EQ(second.block[1], "4");
+}
+
+TEST(Scan, GivesUpGeometryThatDependsOnTheWayToTheLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void unknown(dim3&);
+void branch(bool c, float* x) { dim3 grid(8); if (c) grid.x = 4; k<<<grid, 32>>>(x); }
+void loop(float* x) { dim3 grid(8); for (int i = 0; i < 3; ++i) { k<<<grid, 32>>>(x); grid = dim3(4); } }
+void lent(float* x) { dim3 grid(8); unknown(grid); k<<<grid, 32>>>(x); }
+void jump(bool c, float* x) { dim3 grid(8); again: k<<<grid, 32>>>(x); grid = dim3(4); if (c) goto again; }
+void later(float* x) { dim3 grid(8); auto launch = [&] { k<<<grid, 32>>>(x); }; grid = dim3(4); launch(); }
+void change(float* x) { dim3 grid(8); auto shrink = [&] { grid = dim3(4); }; grid = dim3(6); shrink(); k<<<grid, 32>>>(x); }
+void way(int c, float* x) { dim3 grid(8); switch (c) { case 0: k<<<1, 1>>>(x); grid = dim3(4); case 1: k<<<grid, 32>>>(x); } }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 8u);
+  for (auto& launch : index.launches)
+    if (app.text(launch.grid_range) == "grid") EXPECT_EQ(launch.grid[0], "") << launch.enclosing;
+}
+
 TEST(Scan, KnowsWhoChangesAVariableThroughAChoiceOrAReference) {
   TestApp app;
   app.unit("a.cu", R"(

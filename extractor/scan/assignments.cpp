@@ -1,0 +1,181 @@
+// Every statement gets its place in the order of the text. An assignment that is a statement of its own, in a block around
+// the use and before it, comes before every arrival there; it is the last one if no other lies between, and none in a loop
+// around the use alone, which an earlier round would have passed. With labels to jump to, nothing is told.
+#include "extractor/scan/assignments.h"
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+namespace kernelift {
+
+using namespace clang;
+
+namespace {
+
+const VarDecl* variable_of(const Expr* e) {
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
+  auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+  return variable ? variable->getCanonicalDecl() : nullptr;
+}
+
+bool is_writable_reference(QualType type) {
+  return type->isLValueReferenceType() && !type->getPointeeType().isConstQualified();
+}
+
+}  // namespace
+
+int axis_of(llvm::StringRef member) { return member == "x" ? 0 : member == "y" ? 1 : member == "z" ? 2 : -1; }
+
+bool is_dim3(QualType type) {
+  if (type.isNull()) return false;
+  auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record && record->getIdentifier() && (record->getName() == "dim3" || record->getName() == "uint3");
+}
+
+Assignments::Assignments(const FunctionDecl* function) {
+  if (!function || !function->getBody()) return;
+  number(function->getBody(), nullptr);
+  TraverseStmt(function->getBody());
+}
+
+void Assignments::number(const Stmt* statement, const Stmt* outer) {
+  has_labels_ |= llvm::isa<LabelStmt>(statement);
+  positions_[statement] = {next_++, 0, outer};
+  for (auto* inner : statement->children())
+    if (inner) number(inner, statement);
+  positions_[statement].end = next_;
+}
+
+bool Assignments::encloses(const Stmt* outer, const Position& inner) const {
+  auto& around = positions_.at(outer);
+  return around.order <= inner.order && inner.order < around.end;
+}
+
+bool Assignments::always_before(const Position& first, const Position& then) const {
+  auto is_whole = [](const Stmt* part) {
+    auto* list = llvm::dyn_cast<BinaryOperator>(part);
+    return llvm::isa<ExprWithCleanups>(part) || (list && list->getOpcode() == BO_Comma);
+  };
+  auto* block = first.outer;
+  while (block && is_whole(block)) block = positions_.at(block).outer;
+  if (!block || !llvm::isa<CompoundStmt>(block) || !encloses(block, then) || first.order >= then.order) return false;
+  auto* around = positions_.at(block).outer;
+  return !around || !llvm::isa<SwitchStmt>(around);  // A case may jump past it.
+}
+
+bool Assignments::may_come_between(const Position& other, const Position& first, const Position& then) const {
+  for (auto* around = other.outer; around && !encloses(around, then); around = positions_.at(around).outer)
+    if (llvm::isa<LambdaExpr>(around)) return true;  // Called who knows when.
+  if (other.order < then.order) return other.order > first.order;
+  for (auto* around = then.outer; around && !encloses(around, first); around = positions_.at(around).outer) {
+    bool loop = llvm::isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(around) && encloses(around, other);
+    if (loop || llvm::isa<LambdaExpr>(around)) return true;
+  }
+  return false;
+}
+
+const Assignment* Assignments::last(const VarDecl* variable, int axis, const Stmt* place) const {
+  variable = variable->getCanonicalDecl();
+  auto given = given_.find(variable);
+  auto at = positions_.find(place);
+  if (given == given_.end() || at == positions_.end() || lent_.count(variable) || has_labels_) return nullptr;
+  auto concerns = [&](const Assignment& one) { return one.axis < 0 || axis < 0 || one.axis == axis; };
+  const Assignment* found = nullptr;
+  for (auto& one : given->second)
+    if (concerns(one) && always_before(positions_.at(one.place), at->second)) found = &one;
+  if (!found) return nullptr;
+  for (auto& one : given->second)
+    if (&one != found && concerns(one) && may_come_between(positions_.at(one.place), positions_.at(found->place), at->second))
+      return nullptr;
+  return found->value ? found : nullptr;
+}
+
+const std::vector<const Expr*>* Assignments::field(const VarDecl* record, const std::string& name) const {
+  auto found = fields_.find({record->getCanonicalDecl(), name});
+  return found == fields_.end() ? nullptr : &found->second;
+}
+
+/// `config.gridDim = value`, or `config.gridDim.x = …` with no value that could be followed.
+void Assignments::give_field(const Expr* target, const Expr* value) {
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target->IgnoreParenImpCasts()))
+    give_field(choice->getTrueExpr(), nullptr), give_field(choice->getFalseExpr(), nullptr);
+  auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
+  if (!member || !member->getMemberDecl()->getIdentifier()) return;
+  if (auto* variable = variable_of(member->getBase())) fields_[{variable, member->getMemberDecl()->getName().str()}].push_back(value);
+  else give_field(member->getBase()->IgnoreParenImpCasts(), nullptr);
+}
+
+void Assignments::note(const VarDecl* variable, const Assignment& assignment) {
+  if (positions_.count(assignment.place)) given_[variable].push_back(assignment);
+  else lent_.insert(variable);
+}
+
+/// `target`, or what it may stand for: (first ? n : steps) = 5.
+void Assignments::give(const Expr* target, const Expr* value, const Stmt* place) {
+  target = target->IgnoreParenImpCasts();
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
+    give(choice->getTrueExpr(), nullptr, place), give(choice->getFalseExpr(), nullptr, place);
+  if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma) give(list->getRHS(), nullptr, place);
+  if (auto* variable = variable_of(target)) note(variable, {-1, value, place});
+  if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) give(element->getBase(), nullptr, place);
+  auto* member = llvm::dyn_cast<MemberExpr>(target);
+  if (!member) return;
+  auto* variable = variable_of(member->getBase());
+  int axis = variable && is_dim3(variable->getType()) && member->getMemberDecl()->getIdentifier()
+                 ? axis_of(member->getMemberDecl()->getName())
+                 : -1;
+  if (axis >= 0) note(variable, {axis, value, place});
+  else give(member->getBase(), nullptr, place);
+}
+
+/// Whoever has an address or a reference may write through it, at any time.
+void Assignments::lend(const Expr* target) {
+  target = target->IgnoreParenImpCasts();
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target)) lend(choice->getTrueExpr()), lend(choice->getFalseExpr());
+  if (auto* member = llvm::dyn_cast<MemberExpr>(target)) lend(member->getBase());
+  if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) lend(element->getBase());
+  if (auto* variable = variable_of(target)) lent_.insert(variable);
+}
+
+bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
+  if (!op->isAssignmentOp()) return true;
+  auto* value = op->getOpcode() == BO_Assign ? op->getRHS() : nullptr;
+  give_field(op->getLHS(), value);
+  give(op->getLHS(), value, op);
+  return true;
+}
+
+bool Assignments::VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
+  if (!call->isAssignmentOp() || call->getNumArgs() == 0) return true;
+  auto* value = call->getOperator() == OO_Equal && call->getNumArgs() == 2 ? call->getArg(1) : nullptr;
+  give_field(call->getArg(0), value);
+  give(call->getArg(0), value, call);
+  return true;
+}
+
+bool Assignments::VisitDeclStmt(DeclStmt* statement) {
+  for (auto* declaration : statement->decls()) {
+    auto* variable = llvm::dyn_cast<VarDecl>(declaration);
+    if (!variable || !variable->getInit()) continue;
+    if (is_writable_reference(variable->getType())) lend(variable->getInit());
+    if (variable->isStaticLocal()) lent_.insert(variable->getCanonicalDecl());
+    else note(variable->getCanonicalDecl(), {-1, variable->getInit(), statement});
+  }
+  return true;
+}
+
+bool Assignments::VisitUnaryOperator(UnaryOperator* op) {
+  if (op->isIncrementDecrementOp()) give(op->getSubExpr(), nullptr, op);
+  else if (op->getOpcode() == UO_AddrOf) lend(op->getSubExpr());
+  return true;
+}
+
+bool Assignments::VisitCallExpr(CallExpr* call) {
+  auto* callee = call->getDirectCallee();
+  for (unsigned i = 0; callee && i < std::min(call->getNumArgs(), callee->getNumParams()); ++i)
+    if (is_writable_reference(callee->getParamDecl(i)->getType())) lend(call->getArg(i));
+  return true;
+}
+
+}  // namespace kernelift
