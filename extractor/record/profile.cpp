@@ -66,7 +66,8 @@ KernelProfile LaunchProfile::summary(const std::map<Geometry, uint64_t>& untimed
   auto shapes = shapes_;
   for (auto& [geometry, count] : untimed) {
     Shape& shape = shapes[geometry];
-    double mean = shape.count ? shape.total_us / double(shape.count) : durations_.total() / double(std::max<uint64_t>(1, durations_.count()));
+    double mean = shape.count ? shape.total_us / double(shape.count)
+                              : durations_.total() / double(std::max<uint64_t>(1, durations_.count()));
     shape.count += count, shape.total_us += mean * double(count);
     profile.count += count, profile.total_us += mean * double(count);
   }

@@ -164,8 +164,9 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   auto recordings = read_recordings(fresh, outcome);
   if (!outcome.runtime_seen && !outcome.application.ok() && !outcome.interrupted)
     outcome.notes.push_back(request.command[0] + " never used CUDA: " +
-                            (request.cuda_library.empty() ? "it ended before its first call, or was not built for the CPU device"
-                                                          : "it ended before its first call"));
+                            (request.cuda_library.empty()
+                                 ? "it ended before its first call, or was not built for the CPU device"
+                                 : "it ended before its first call"));
   if (!recordings.empty()) {
     auto best = std::max_element(recordings.begin(), recordings.end(), [](auto& a, auto& b) {
       bool empty_a = a.capture.instances().empty(), empty_b = b.capture.instances().empty();

@@ -72,7 +72,7 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, crew_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
-      graph_timing_(cupti_, gate_),
+      graph_timing_(cupti_),
       archive_(config_.folder),
       taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
       graph_recorder_(driver, graphs_, graph_timing_, kernels_, taking_, archive_, turn_) {
@@ -193,8 +193,8 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       graph_recorder_.launched();
       return;
     }
-    if (*call.correlationData == kTimed) return graph_timing_.shut();
-    if (*call.correlationData != kInside) return;
+    if (*call.correlationData == kTimed) graph_timing_.time_kernels(false);
+    else if (*call.correlationData != kInside) return;
     bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
     switch (parts[cbid]) {
       case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
@@ -276,7 +276,8 @@ void CudaRecorder::time_kernels() {
   archive_.omit("durations", status.error().message);
 }
 
-/// What kernels such a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
+/// What kernels such a graph holds is seen by timing them: for some thousands of them, unless one is found that is
+/// wanted.
 void CudaRecorder::look_into_graph() {
   if (graphs_known_ || pattern_.wants_nothing()) return;
   OwnCall ours;
@@ -300,9 +301,12 @@ uint64_t CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackDa
     if (!due) graph_recorder_.passed(*graph);
     else if (graph_in_parts(cbid, call, graph)) return kInParts;
   }
-  bool timed = activity_on_ && (!graph_timing_.only_wholes() || (due && graph_timing_.open()));
-  if (!timed) graphs_.launched_untimed(handle);
-  return timed && graph_timing_.only_wholes() ? kTimed : kInside;
+  if (!activity_on_) graphs_.launched_untimed(handle);
+  if (!activity_on_ || !graph_timing_.only_wholes()) return kInside;
+  graphs_.await(call.correlationId, handle);
+  if (!due) return kInside;
+  graph_timing_.time_kernels(true);
+  return kTimed;
 }
 
 bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
@@ -387,6 +391,8 @@ void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, cons
 void CudaRecorder::kernel_ran(const KernelRun& run) {
   if (off_) return;
   try {
+    if (run.whole_graph) return graphs_.ran_whole(run.correlation);
+    if (run.in_graph) graphs_.ran_in_kernels(run.correlation);
     std::lock_guard lock(turn_);
     if (!run.name) {
       if (std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
@@ -479,7 +485,8 @@ void CudaRecorder::write_manifest(bool complete) {
   }
   if (guessed > 0)
     info.omissions.push_back({"the durations of " + std::to_string(guessed) + " kernels in CUDA graphs",
-                              "after a graph's first launches the kernels of one in many are timed, and stand for the others; counts are of all"});
+                              "after a graph's first launches the kernels of one in many are timed, and stand for the "
+                              "others; counts are of all"});
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   archive_.write_manifest(std::move(info), own_seconds_, complete);

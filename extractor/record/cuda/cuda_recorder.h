@@ -70,7 +70,8 @@ class CudaRecorder {
   void take_after(bool launched);
   void late_launch(CUcontext context);
   uint64_t graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
-  bool graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call, std::shared_ptr<const ExecutableGraph> graph);
+  bool graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
+                      std::shared_ptr<const ExecutableGraph> graph);
   void look_into_graph();
   void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);

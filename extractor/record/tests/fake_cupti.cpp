@@ -12,21 +12,21 @@ CUpti_CallbackFunc callback = nullptr;
 CUpti_BuffersCallbackRequestFunc request = nullptr;
 CUpti_BuffersCallbackCompleteFunc complete = nullptr;
 std::vector<CUpti_ActivityKernel10> kernels;
-std::map<uint32_t, const char*> names = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
-                                          "cuGraphInstantiateWithFlags"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
-                                          "cuGraphExecKernelNodeSetParams_v2"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled"},
-                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
+std::map<uint32_t, const char*> names = {
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+    {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams_v2"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled"},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
 bool tracing = false, whole_graphs = false;
+uint32_t whole_graph = 0;  ///< Of the last record, if it is of one.
 }  // namespace
 
 extern "C" {
@@ -86,6 +86,14 @@ void fake_deliver(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   if (callback) callback(nullptr, domain, cbid, data);
 }
 void fake_kernel_ran(const CUpti_ActivityKernel10* kernel) {
-  if (tracing && (kernel->graphNodeId == 0 || !whole_graphs)) kernels.push_back(*kernel);
+  if (!tracing) return;
+  if (kernel->graphNodeId == 0 || !whole_graphs) return kernels.push_back(*kernel);
+  CUpti_ActivityGraphTrace2 graph{};
+  graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graph.correlationId = kernel->correlationId;
+  bool told = !kernels.empty() && kernels.back().kind == graph.kind && whole_graph == graph.correlationId;
+  whole_graph = graph.correlationId;
+  if (told) return;  // By another of its kernels.
+  static_assert(sizeof graph <= sizeof *kernel);
+  std::memcpy(&kernels.emplace_back(), &graph, sizeof graph);
 }
 }

@@ -107,7 +107,7 @@ TEST(InstanceChooser, ComparesALaunchThatTakesManyTimesLongerWithItsLike) {
 
 TEST(InstanceChooser, ComparesALaunchWithNoneIfAllOthersHadOtherNumbersThatComeOften) {
   Feed feed(4);
-  feed.launch(1, 10, 2);       // A size inside a structure, say.
+  feed.launch(1, 10, 2);        // A size inside a structure, say.
   feed.launch(1, 100000, 600);  // Captured, too, and the only one of its size.
   for (int i = 0; i < 6; ++i) feed.launch(1, 10, 2);
   auto shares = feed.chooser.shares();

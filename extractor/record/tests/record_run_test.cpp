@@ -152,7 +152,8 @@ TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
   dead.command = {"/bin/sh", "-c", "kill -SEGV $$"};
   auto died = record_application(dead);
   ASSERT_TRUE(died.ok());
-  EXPECT_THAT(died->notes, ::testing::ElementsAre(HasSubstr("/bin/sh never used CUDA: it ended before its first call")));
+  EXPECT_THAT(died->notes,
+              ::testing::ElementsAre(HasSubstr("/bin/sh never used CUDA: it ended before its first call")));
 }
 
 TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {

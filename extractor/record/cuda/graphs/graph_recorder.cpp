@@ -82,7 +82,7 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
 
 bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   if (!taking_.be_alone(launch.what, launch.context)) return false;
-  timing_.kernels(true);
+  timing_.time_kernels(true);
   // Until now another thread may have destroyed what names its nodes.
   Status switched = done();
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
@@ -95,7 +95,7 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   }
   if (switched.ok()) return true;
   note_astray(launch, launch.parts.restore());
-  timing_.kernels(false);
+  timing_.time_kernels(false);
   taking_.be_one_of_many();
   std::lock_guard lock(turn_);
   archive_.omit(launch.what, switched.error().message);
@@ -152,7 +152,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
 void GraphRecorder::launched() {
   OwnCall ours;
   note_astray(*launch_, launch_->parts.restore());
-  timing_.kernels(false);
+  timing_.time_kernels(false);
   launch_.reset();
 }
 

@@ -1,7 +1,7 @@
 // Images of kernels inside graphs. cuGraphLaunch is one call for all of a graph's kernels, and a callback cannot stop
 // it; but a launch can be run in parts before it (graph_parts.h), and the application's own call then runs the rest.
-// Done for the few launches that hold a node worth keeping. Launches of a graph that are due (GraphTable) cost a question
-// per wanted node, all others are only counted.
+// Done for the few launches that hold a node worth keeping. Launches of a graph that are due (GraphTable) cost a
+// question per wanted node, all others are only counted.
 #pragma once
 #include <map>
 #include <optional>
@@ -20,7 +20,13 @@ class GraphRecorder {
   /// `turn` guards `archive` and the kernels' choosers, and what kernel_ran() needs.
   GraphRecorder(const CudaDriver& driver, GraphTable& graphs, GraphTiming& timing, KernelTable& kernels, Taking& taking,
                 Archive& archive, std::mutex& turn)
-      : driver_(driver), graphs_(graphs), timing_(timing), kernels_(kernels), taking_(taking), archive_(archive), turn_(turn) {}
+      : driver_(driver),
+        graphs_(graphs),
+        timing_(timing),
+        kernels_(kernels),
+        taking_(taking),
+        archive_(archive),
+        turn_(turn) {}
 
   /// Before the driver launches `handle`, that is `graph`, into `stream`. EXPECTS: the thread is inside the gate, and
   /// no stream captures. True: parts of it have run, the gate is closed, and launched() must follow the launch; false:

@@ -100,17 +100,17 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
     std::lock_guard lock(turn_);
     if (cbid == KL_CBID(cuGraphExecDestroy)) {
       auto gone = graphs_.find(KL_PARAMETERS(cuGraphExecDestroy).hGraphExec);
-      if (gone != graphs_.end()) settle(gone->second), graphs_.erase(gone);
+      if (gone != graphs_.end()) settle(*gone->second.graph), graphs_.erase(gone);
     }
     if (cbid != KL_CBID(cuGraphDestroy) && cbid != KL_CBID(cuGraphDestroyNode)) return;
     for (auto& [_, entry] : graphs_) {
       if (!entry.graph->wanted) continue;
       if (cbid == KL_CBID(cuGraphDestroy) && entry.graph->source == KL_PARAMETERS(cuGraphDestroy).hGraph)
-        own(entry).refusal = kDestroyed;
+        own(entry.graph).refusal = kDestroyed;
       else if (cbid == KL_CBID(cuGraphDestroyNode) &&
                std::any_of(entry.graph->steps.begin(), entry.graph->steps.end(),
                            [&](auto& step) { return step.handle == KL_PARAMETERS(cuGraphDestroyNode).hNode; }))
-        own(entry).refusal = kNodeDestroyed;
+        own(entry.graph).refusal = kNodeDestroyed;
     }
     return;
   }
@@ -172,7 +172,7 @@ GraphTable::Launch GraphTable::launched(CUgraphExec graph) {
   std::lock_guard lock(turn_);
   auto found = graphs_.find(graph);
   if (found == graphs_.end()) return {};
-  auto& [known, launches, untimed] = found->second;
+  auto& [known, launches] = found->second;
   uint64_t ordinal = launches++;
   // A kernel costs about a microsecond to be timed: per launch that is one at most, however many there are.
   bool due = ordinal < kFirstLaunches || ordinal % std::max<uint64_t>(kFewest, known->steps.size()) == 0;
@@ -181,19 +181,41 @@ GraphTable::Launch GraphTable::launched(CUgraphExec graph) {
 
 void GraphTable::launched_untimed(CUgraphExec graph) {
   std::lock_guard lock(turn_);
-  if (auto found = graphs_.find(graph); found != graphs_.end()) ++found->second.untimed;
+  if (auto found = graphs_.find(graph); found != graphs_.end()) ++found->second.graph->untimed;
+}
+
+void GraphTable::await(uint32_t correlation, CUgraphExec graph) {
+  constexpr size_t kMost = 1 << 18;
+  std::lock_guard lock(turn_);
+  if (awaited_.size() >= kMost) awaited_.clear();  // No records come.
+  if (auto found = graphs_.find(graph); found != graphs_.end()) awaited_[correlation] = found->second.graph;
+}
+
+void GraphTable::ran_whole(uint32_t correlation) {
+  std::lock_guard lock(turn_);
+  auto found = awaited_.find(correlation);
+  if (found == awaited_.end()) return;
+  Graph graph = std::move(found->second);
+  awaited_.erase(found);
+  ++graph->untimed;
+  if (graph.use_count() == 1) settle(*graph);  // It has been changed or destroyed since.
+}
+
+void GraphTable::ran_in_kernels(uint32_t correlation) {
+  std::lock_guard lock(turn_);
+  awaited_.erase(correlation);
 }
 
 GraphTable::Counts GraphTable::untimed() {
   std::lock_guard lock(turn_);
-  for (auto& [_, entry] : graphs_) settle(entry);
+  for (auto& [_, entry] : graphs_) settle(*entry.graph);
   return untimed_;
 }
 
 /// EXPECTS: turn_ is held.
-void GraphTable::settle(Entry& entry) {
-  if (uint64_t launches = std::exchange(entry.untimed, 0))
-    for (auto& run : entry.graph->runs)
+void GraphTable::settle(ExecutableGraph& graph) {
+  if (uint64_t launches = std::exchange(graph.untimed, 0))
+    for (auto& run : graph.runs)
       if (run.name && run.enabled) untimed_[*run.name][run.geometry] += launches;
 }
 
@@ -201,7 +223,7 @@ void GraphTable::refuse(CUgraphExec graph, const std::string& why) {
   std::lock_guard lock(turn_);
   auto found = graphs_.find(graph);
   if (found == graphs_.end()) return;
-  ExecutableGraph& ours = own(found->second);
+  ExecutableGraph& ours = own(found->second.graph);
   ours.opaque = true;
   if (ours.refusal.empty()) ours.refusal = why;
   if (!ours.wanted) why_unfollowed_ = ours.refusal;
@@ -220,7 +242,7 @@ void GraphTable::made(CUgraphExec graph, CUgraph from, uint64_t flags, bool busy
   std::lock_guard lock(turn_);
   if (!fresh->wanted && !fresh->refusal.empty()) why_unfollowed_ = fresh->refusal;
   Entry& entry = graphs_[graph];
-  if (entry.graph) settle(entry);
+  if (entry.graph) settle(*entry.graph);
   entry.graph = std::move(fresh);
 }
 
@@ -255,7 +277,7 @@ void GraphTable::updated(CUgraphExec graph, CUgraph from, bool succeeded, bool b
   if (held->second.graph != known)
     fresh->refusal = !held->second.graph->refusal.empty() ? held->second.graph->refusal
                                                           : "its executable graph was changed while it was updated";
-  settle(held->second);
+  settle(*held->second.graph);
   held->second.graph = std::move(fresh);
 }
 
@@ -275,7 +297,7 @@ void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERN
   std::lock_guard lock(turn_);
   auto held = graphs_.find(graph);
   if (held == graphs_.end() || *place >= held->second.graph->kernels.size()) return;
-  ExecutableGraph& ours = own(held->second);
+  ExecutableGraph& ours = own(held->second.graph);
   ours.kernels[*place] = std::move(kernel);
   run.enabled = ours.runs[*place].enabled;
   ours.runs[*place] = run;
@@ -285,7 +307,7 @@ void GraphTable::switched(CUgraphExec graph, CUgraphNode node, bool on) {
   std::lock_guard lock(turn_);
   auto held = graphs_.find(graph);
   if (held == graphs_.end()) return;
-  if (auto place = held->second.graph->place_of(node)) own(held->second).runs[*place].enabled = on;
+  if (auto place = held->second.graph->place_of(node)) own(held->second.graph).runs[*place].enabled = on;
 }
 
 std::optional<size_t> ExecutableGraph::place_of(CUgraphNode node) const {
@@ -295,11 +317,11 @@ std::optional<size_t> ExecutableGraph::place_of(CUgraphNode node) const {
 }
 
 /// EXPECTS: turn_ is held.
-ExecutableGraph& GraphTable::own(Entry& entry) {
-  settle(entry);
+ExecutableGraph& GraphTable::own(Graph& graph) {
+  settle(*graph);
   // Some applications update hundreds of nodes before every launch.
-  if (entry.graph.use_count() > 1) entry.graph = std::make_shared<ExecutableGraph>(*entry.graph);
-  return *entry.graph;
+  if (graph.use_count() > 1) graph = std::make_shared<ExecutableGraph>(*graph);
+  return *graph;
 }
 
 GraphTable::Graph GraphTable::read(CUgraph from) {

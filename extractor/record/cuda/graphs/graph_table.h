@@ -1,8 +1,8 @@
-// The application's executable graphs: their nodes in order, which kernels they run, and with which arguments those that
-// are wanted. Read when a graph is made executable, since that is when the driver copies it; every later update of the
-// executable graph is followed. So the kernels of a launch are known, and counted, without their being timed. A graph
-// whose nodes can no longer be named to the driver, or that holds more than kernels, copies and fills, is kept with the
-// reason why its images cannot be taken.
+// The application's executable graphs: their nodes in order, which kernels they run, and with which arguments those
+// that are wanted. Read when a graph is made executable, since that is when the driver copies it; every later update of
+// the executable graph is followed. So the kernels of a launch are known, and counted, without their being timed. A
+// graph whose nodes can no longer be named to the driver, or that holds more than kernels, copies and fills, is kept
+// with the reason why its images cannot be taken.
 #pragma once
 #include <map>
 #include <memory>
@@ -48,6 +48,7 @@ struct ExecutableGraph {
   std::vector<size_t> order;                        ///< Steps in an order that their edges allow.
   bool wanted = false;                              ///< Some kernel in it is.
   bool opaque = false;                              ///< It may run other kernels than `runs` says.
+  uint64_t untimed = 0;                             ///< Launches whose kernels were not timed and are yet to be counted.
   std::string refusal;                              ///< Why no image of it can be taken, or empty.
 
   /// The step of that handle.
@@ -76,6 +77,10 @@ class GraphTable {
   std::string why_unfollowed() const;
   /// The kernels of this launch are not going to be timed: they are counted.
   void launched_untimed(CUgraphExec graph);
+  /// Whether they are, only CUPTI's records of this launch will tell, by one of the two that follow.
+  void await(uint32_t correlation, CUgraphExec graph);
+  void ran_whole(uint32_t correlation);
+  void ran_in_kernels(uint32_t correlation);
   /// How many were so counted, by mangled name.
   using Counts = std::map<std::string, std::map<Geometry, uint64_t>>;
   Counts untimed();
@@ -85,7 +90,6 @@ class GraphTable {
   struct Entry {
     Graph graph;
     uint64_t launches = 0;
-    uint64_t untimed = 0;  ///< Launches of it as it is now, not yet among untimed_.
   };
   void made(CUgraphExec graph, CUgraph from, uint64_t flags, bool busy);
   void updated(CUgraphExec graph, CUgraph from, bool succeeded, bool busy);
@@ -97,9 +101,9 @@ class GraphTable {
   std::optional<GraphKernel> read_kernel(const CUDA_KERNEL_NODE_PARAMS& from, CUgraphNode node, const GraphRun& run,
                                          CUfunction handle) const;
   void refuse(CUgraphExec graph, const std::string& why);
-  void settle(Entry& entry);
+  void settle(ExecutableGraph& graph);
   /// To be changed: its launches so far are counted as it was, and it is a copy if somebody is looking at it.
-  ExecutableGraph& own(Entry& entry);
+  ExecutableGraph& own(Graph& graph);
 
   const CudaDriver& driver_;
   const KernelPattern& pattern_;
@@ -110,6 +114,7 @@ class GraphTable {
   std::unordered_map<CUgraphExec, Entry> graphs_;
   std::set<std::string> names_;
   Counts untimed_;
+  std::unordered_map<uint32_t, Graph> awaited_;  ///< By correlation.
   std::string why_unfollowed_ = "the graph that it ran in was not seen being made";
 };
 
