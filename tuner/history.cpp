@@ -59,8 +59,12 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
     if (trial.verdict.ok() && trial.applicable()) working.push_back(&trial);
   std::sort(working.begin(), working.end(), faster);
   std::set<std::string> seen;
-  for (auto* trial : working)
-    if (chosen.size() < count && seen.insert(trial->candidate.source).second) chosen.push_back(trial);
+  std::set<Hash> codes;
+  for (auto* trial : working) {
+    if (chosen.size() == count) break;
+    auto code = code_of(*trial);
+    if (seen.insert(trial->candidate.source).second && (!code || codes.insert(*code).second)) chosen.push_back(trial);
+  }
   return chosen;
 }
 

@@ -25,7 +25,8 @@ class History {
   /// Screened, by the lower end of the interval; the baseline until something beats it. nullptr before the baseline.
   const RunTrial* best() const { return best_; }
   const RunTrial* best_applicable() const { return best_applicable_; }
-  /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first.
+  /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first. Of those that
+  /// came out as equal code, only the first: what is tried on one would mostly be the same on the others.
   std::vector<const RunTrial*> best_sources(size_t count) const;
   /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above the original, or else
   /// the one that was fastest, as long as it may be more than noise. Of those that came out as equal code, only the first.

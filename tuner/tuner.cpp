@@ -127,7 +127,7 @@ bool Tuning::launch_from(size_t arm) {
   Proposer& proposer = *proposers_[arm];
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     auto proposals = proposer.propose(history_, 1);
-    for (auto& note : proposer.take_notes()) report_progress(false, proposer.name() + ": " + note);
+    for (auto& note : proposer.take_notes()) report_progress(false, proposer.tier() + ": " + note);
     if (proposals.empty()) return false;
     bool launched = false;
     for (auto& proposal : proposals) {

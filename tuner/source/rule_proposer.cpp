@@ -7,7 +7,8 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kParents = 3;           ///< Sources that edits are stacked on.
+constexpr size_t kParents = 3;           ///< Sources that edits are stacked on, beside the original …
+constexpr size_t kMoreParents = 16;      ///< … and where these have been through all edits.
 constexpr double kCuriosity = 0.03;      ///< Promise of a rule not tried yet: a gain of 3 %.
 constexpr double kDepthPenalty = 0.01;   ///< Per rank of the parent among the best.
 constexpr double kSuits = 2;             ///< A rule that suits what holds the kernel back is this much more curious.
@@ -65,13 +66,16 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
 
 std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
+  auto parents = history.best_sources(kMoreParents);
+  std::erase(parents, history.baseline());
+  // The original's ideas are never forgotten for those of its first descendants.
+  if (history.baseline()) parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())), history.baseline());
   while (proposals.size() < count) {
     std::deque<Idea>* from = nullptr;
     std::deque<Idea>::iterator chosen;
     const RunTrial* parent = nullptr;
     double most = -INFINITY;
-    auto parents = history.best_sources(kParents);
-    for (size_t rank = 0; rank < parents.size(); ++rank) {
+    for (size_t rank = 0; rank < parents.size() && (rank <= kParents || !from); ++rank) {
       auto& ideas = ideas_of(*parents[rank]);
       for (auto idea = ideas.begin(); idea != ideas.end(); ++idea) {
         double value = promise(idea->rule) - kDepthPenalty * static_cast<double>(rank);

@@ -73,6 +73,8 @@ bool mentions(std::string_view source, std::string_view word) { return !whole_wo
 
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value) {
   std::string text = blank_comments(source);
+  // A namespace's constant is defined under its last name alone.
+  if (size_t scope = name.rfind("::"); scope != name.npos) name.remove_prefix(scope + 2);
   std::optional<TextRange> found;
   for (size_t at : whole_words(text, name)) {
     size_t after = at + name.size();

@@ -264,8 +264,8 @@ Candidate MepSpace::materialise(const Point& point) const {
       follow(launch.block[axis]);
     }
   }
+  candidate.note = parent_.tier == "baseline" || parent_.note.empty() ? note : parent_.note + "; " + note;
   candidate.tier = "params";
-  candidate.note = note;
   return candidate;
 }
 

@@ -29,6 +29,7 @@ __device__ float expf(float);
 __device__ float fmaxf(float, float);
 __device__ float tanhf(float);
 __device__ void sincosf(float, float *, float *);
+__device__ void __sincosf(float, float *, float *);
 __device__ float __expf(float);
 __device__ float __powf(float, float);
 __device__ float __fdividef(float, float);

@@ -267,6 +267,11 @@ TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
   EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
 }
 
+TEST(FastMath, TakesSineAndCosineTogether) {
+  EXPECT_THAT(after("fast_math", "__global__ void k(float *y) {\n  float s, c;\n  sincosf(y[0], &s, &c);\n  y[1] = s + c;\n}\n", {{"pieces", 1}}),
+              HasSubstr("__sincosf(y[0], &s, &c);"));
+}
+
 TEST(FastMath, TakesReciprocalRoots) {
   const std::string text = "__global__ void k(float *y) {\n  y[0] = 2.0f / sqrtf(y[1]) + sqrtf(y[2]);\n}\n";
   EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
@@ -393,6 +398,50 @@ TEST(RuleProposer, StacksEditsOnWhatProvedFast) {
   }
   EXPECT_NEAR(history.best()->verdict.speedup(), 1.8, 1e-9);
   EXPECT_THAT(history.best()->candidate.note, HasSubstr("; "));
+}
+
+/// Every text that is proposed, when each is as fast as `speed` says and came out as the code that `image` says.
+std::vector<std::string> all_proposed(const std::function<double(const std::string&)>& speed, const std::function<double(const std::string&)>& image) {
+  History history;
+  auto measured = [&](const std::string& text) {
+    Verdict verdict = fake_ok(speed(text));
+    verdict.counters["image_id"] = image(text);
+    return verdict;
+  };
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, measured(kProduct), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  std::vector<std::string> texts;
+  for (int64_t id = 2; id < 120; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    if (proposals.empty()) break;
+    texts.push_back(proposals[0].candidate.source);
+    proposer.learn(history.add({id, proposals[0].candidate, measured(texts.back()), {}, proposals[0].parents, 0}));
+  }
+  return texts;
+}
+
+TEST(RuleProposer, TriesEveryIdeaOfTheOriginalThoughOthersBecameFaster) {
+  // Each edit makes it a little faster, so that the three fastest are always far from the original.
+  auto texts = all_proposed([](auto& text) { return 1 + static_cast<double>(text.size()) * 1e-4; }, [](auto& text) { return static_cast<double>(text.size()); });
+  auto source = KernelSource::parse(kProduct, arguments());
+  for (auto* rule : all_rules())
+    for (auto& opportunity : opportunities(*rule, *source, facts()))
+      EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits))) << rule->name << " " << opportunity.place;
+}
+
+TEST(RuleProposer, StacksOnOneOfThoseWhoseCodeIsEqual) {
+  // The bound changes nothing: text with it and text without come out as equal code.
+  auto unbound = [](const std::string& text) {
+    size_t at = text.find("__launch_bounds__");
+    return at == text.npos ? text : text.substr(0, at) + text.substr(text.find(')', at) + 2);
+  };
+  auto texts = all_proposed([&](auto& text) { return 1 + static_cast<double>(unbound(text).size()) * 1e-4; },
+                            [&](auto& text) { return static_cast<double>(std::hash<std::string>()(unbound(text)) % 100000); });
+  size_t further = 0;
+  for (size_t i = 0; i < 40; ++i) further += unbound(texts.at(i)) != texts.at(i);
+  EXPECT_LE(further, 16u) << "most of the first forty should be more than another bound";
 }
 
 TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {

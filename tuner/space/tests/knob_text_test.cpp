@@ -19,6 +19,10 @@ TEST(KnobText, FindsABracedValue) { EXPECT_EQ(found("static constexpr unsigned k
 TEST(KnobText, FindsAnEnumerator) { EXPECT_EQ(found("enum { A = 1, TILE = 16 };", "TILE", 16), "16"); }
 TEST(KnobText, DoesNotTakeALongerNameForTheKnob) { EXPECT_EQ(found("#define TILE_X 16\n", "TILE", 16), "<none>"); }
 TEST(KnobText, RefusesAValueOtherThanTheScanSaw) { EXPECT_EQ(found("#define TILE 32\n", "TILE", 16), "<none>"); }
+TEST(KnobText, FindsANamespacesConstantByItsLastName) {
+  EXPECT_EQ(found("namespace app {\nconstexpr int kTile = 16;\n}", "app::kTile", 16), "16");
+  EXPECT_EQ(found("namespace a {\nconstexpr int kTile = 16;\n}\nnamespace b {\nconstexpr int kTile = 16;\n}", "a::kTile", 16), "<none>");
+}
 TEST(KnobText, RefusesAKnobSpelledTwice) {
   EXPECT_EQ(found("#ifdef A\n#define TILE 16\n#else\n#define TILE 16\n#endif\n", "TILE", 16), "<none>");
 }

@@ -58,7 +58,8 @@ void replace_functions(const KernelSource& source, const clang::Stmt* body, cons
     auto name = source.span(call->getCallee());
     llvm::StringRef callee = name_of_single(source, call);
     if (!name) return true;
-    if (const char* fast = fast_version(callee)) edits.push_back({name->begin, name->end, fast});
+    if (source.spelled(call->getCallee()) == "sincosf") edits.push_back({name->begin, name->end, "__sincosf"});
+    else if (const char* fast = fast_version(callee)) edits.push_back({name->begin, name->end, fast});
     // Exact to 2^-22 of one, not of the value: for small ones verification decides.
     else if (callee == "tanhf") wrap(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
     // The root of zero stays zero: its reciprocal root is infinite.
