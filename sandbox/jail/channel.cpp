@@ -87,11 +87,10 @@ bool Channel::send(uint32_t type, std::string_view body, std::span<const int> de
   return true;
 }
 
-Arrival Channel::read_exactly(char* into, size_t size, const std::optional<Deadline>& deadline,
-                              std::vector<Descriptor>* descriptors) {
-  while (size > 0) {
+Arrival Channel::read_up_to(size_t size, char* into, size_t& have, const std::optional<Deadline>& deadline) {
+  while (have < size) {
     if (!wait_for(fd(), POLLIN, deadline)) return Arrival::TimedOut;
-    iovec part{into, size};
+    iovec part{into + have, size - have};
     msghdr message{};
     message.msg_iov = &part, message.msg_iovlen = 1;
     alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
@@ -109,34 +108,31 @@ Arrival Channel::read_exactly(char* into, size_t size, const std::optional<Deadl
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
         Descriptor owned(fd);
-        if (descriptors && descriptors->size() < kMostDescriptors) descriptors->push_back(std::move(owned));
+        if (begun_.descriptors.size() < kMostDescriptors) begun_.descriptors.push_back(std::move(owned));
       }
     }
     if (got == 0) return Arrival::Closed;
-    into += got, size -= got;
+    have += got;
   }
   return Arrival::Frame;
 }
 
 Frame Channel::receive(std::optional<Deadline> deadline, uint64_t largest) {
-  Frame frame;
+  auto without = [](Arrival how) { return Frame{how, 0, {}, {}}; };
   Head head{};
-  frame.arrival = read_exactly(reinterpret_cast<char*>(&head), sizeof head, deadline, &frame.descriptors);
-  if (frame.arrival != Arrival::Frame) return frame;
-  if (head.magic != kFrameMagic || head.size > largest) {
-    frame.arrival = Arrival::Malformed;
-    return frame;
-  }
-  frame.type = head.type;
+  static_assert(sizeof head == sizeof begun_.head);
+  if (Arrival how = read_up_to(sizeof head, begun_.head.data(), begun_.head_bytes, deadline); how != Arrival::Frame) return without(how);
+  std::memcpy(&head, begun_.head.data(), sizeof head);
+  if (head.magic != kFrameMagic || head.size > largest) return without(Arrival::Malformed);
   // Grown as bytes arrive: a head that promises a gigabyte and sends nothing costs nothing.
   constexpr size_t kStep = 1 << 20;
-  while (frame.body.size() < head.size) {
-    size_t had = frame.body.size(), step = std::min<uint64_t>(kStep, head.size - had);
-    frame.body.resize(had + step);
-    frame.arrival = read_exactly(frame.body.data() + had, step, deadline, nullptr);
-    if (frame.arrival != Arrival::Frame) return frame;
+  while (begun_.body_bytes < head.size) {
+    size_t wanted = std::min<uint64_t>(head.size, begun_.body_bytes + kStep);
+    begun_.body.resize(wanted);
+    if (Arrival how = read_up_to(wanted, begun_.body.data(), begun_.body_bytes, deadline); how != Arrival::Frame) return without(how);
   }
-  return frame;
+  Begun whole = std::exchange(begun_, {});
+  return Frame{Arrival::Frame, head.type, std::move(whole.body), std::move(whole.descriptors)};
 }
 
 }  // namespace kernelift

@@ -2,6 +2,7 @@
 // taken over: a frame's head is checked before a byte is reserved for it, every wait has a deadline, and a peer that
 // dies, stalls or talks nonsense is an outcome that the caller handles, not an error that spreads.
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -58,15 +59,23 @@ class Channel {
   /// False when the peer is gone or the deadline passed; the channel is then of no further use.
   bool send(uint32_t type, std::string_view body, std::span<const int> descriptors = {},
             std::optional<Deadline> deadline = {});
-  /// Waits without end unless there is a deadline.
+  /// Waits without end unless there is a deadline. What had come of a frame by then is kept: the next call goes on with it.
   Frame receive(std::optional<Deadline> deadline = {}, uint64_t largest = kLargestFrame);
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }
 
  private:
-  Arrival read_exactly(char* into, size_t size, const std::optional<Deadline>& deadline,
-                       std::vector<Descriptor>* descriptors);
+  /// A frame of which not all has come.
+  struct Begun {
+    std::array<char, 16> head{};
+    std::string body;
+    size_t head_bytes = 0, body_bytes = 0;  ///< So much of each.
+    std::vector<Descriptor> descriptors;
+  };
+  /// Until `have` is `size`.
+  Arrival read_up_to(size_t size, char* into, size_t& have, const std::optional<Deadline>& deadline);
   Descriptor socket_;
+  Begun begun_;
 };
 
 }  // namespace kernelift

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 constexpr uint32_t kCompile = 1;
 constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
 constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
+constexpr auto kLongestPause = 60s;       // That a worker is granted to take a request in.
 
 /// What a front end legitimately reads: compilers, headers, toolkits. No home folder, no /etc, no /proc.
 std::vector<fs::path> system_folders() {
@@ -69,11 +70,8 @@ CompilePool::~CompilePool() {
   slots_.clear();
 }
 
-std::string CompilePool::guilt_key(const CompileRequest& request) {
-  const Recipe& recipe = request.recipe;
-  // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame.
-  bool blames_recipe = !recipe.passes.empty() || !recipe.options.empty();
-  return recipe.text() + (blames_recipe ? "" : "\n" + hash_text(request.source).hex());
+std::string CompilePool::guilt_key(const CompileRequest& request, bool everywhere) {
+  return request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
 }
 
 CompilePool::Slot& CompilePool::acquire() {
@@ -138,10 +136,13 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
                     : message.empty()         ? end
                                               : message);
   }
+  // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame, nor is
+  // either for a compilation that only took too long.
+  bool everywhere = reply.outcome == Outcome::CompileCrashed && (!request.recipe.passes.empty() || !request.recipe.options.empty());
   std::lock_guard lock(mutex_);
   slot.worker.reset();
   ++replaced_;
-  guilty_[guilt_key(request)] = reply.detail;
+  guilty_[guilt_key(request, everywhere)] = reply;
   return reply;
 }
 
@@ -155,8 +156,10 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
     }
     std::lock_guard lock(mutex_);
     slot.worker.emplace(std::move(*worker));
+    if (pauses_ > 0) slot.worker->signal(SIGSTOP);
   }
-  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(options_.time_limit)))
+  // A pause may fall into it.
+  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(options_.time_limit + kLongestPause)))
     return blame(slot, request, Arrival::Closed);
   Frame frame = wait_for_reply(*slot.worker);
   std::optional<CompileReply> reply;
@@ -226,12 +229,12 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   Hash key = hash_text(source);
   {
     std::lock_guard lock(mutex_);
-    if (auto found = guilty_.find(guilt_key(request)); found != guilty_.end()) {
-      CompileReply reply;
-      reply.outcome = Outcome::CompileCrashed;
-      reply.detail = found->second + " (remembered: not tried again)";
-      return reply;
-    }
+    for (bool everywhere : {true, false})
+      if (auto found = guilty_.find(guilt_key(request, everywhere)); found != guilty_.end()) {
+        CompileReply reply = found->second;
+        reply.detail += " (remembered: not tried again)";
+        return reply;
+      }
     request.own = own_;
     if (auto found = kept_.find(key); found != kept_.end()) {
       found->second.used = ++uses_;

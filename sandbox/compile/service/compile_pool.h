@@ -59,7 +59,8 @@ class CompilePool {
   Frame wait_for_reply(Worker& worker);
   Slot& acquire();
   void release(Slot& slot);
-  static std::string guilt_key(const CompileRequest& request);
+  /// With this recipe: on every source, or on this one.
+  static std::string guilt_key(const CompileRequest& request, bool everywhere);
 
   CompilePoolOptions options_;
   std::optional<TemporaryFolder> folder_;
@@ -75,7 +76,7 @@ class CompilePool {
   std::map<Hash, Kept> kept_;  ///< By source text; the least recently used goes first.
   uint64_t uses_ = 0;
   size_t kept_bytes_ = 0;
-  std::map<std::string, std::string> guilty_;  ///< Recipe → what it did.
+  std::map<std::string, CompileReply> guilty_;  ///< guilt_key() → what came of it.
   int pauses_ = 0;
   std::atomic<int> replaced_ = 0;
 };

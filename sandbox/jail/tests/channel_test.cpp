@@ -76,6 +76,27 @@ TEST(Channel, IsNotHeldUpByAFrameCutShort) {
   EXPECT_EQ(cut.ours.receive(after(milliseconds(30))).arrival, Arrival::TimedOut);
 }
 
+TEST(Channel, GoesOnWithAFrameOfWhichOnlyAPartHadComeInTime) {
+  Ends whole;
+  ASSERT_TRUE(whole.theirs.send(3, std::string(100, 'x') + "end"));
+  char bytes[16 + 103];
+  ASSERT_EQ(read(whole.ours.fd(), bytes, sizeof bytes), ssize_t(sizeof bytes));
+  Ends ends;
+  size_t from = 0;
+  for (size_t step : {5, 30, 80}) {
+    ends.write_raw({bytes + from, step});
+    EXPECT_EQ(ends.ours.receive(after(milliseconds(10))).arrival, Arrival::TimedOut);
+    from += step;
+  }
+  ends.write_raw({bytes + 115, 4});
+  Frame frame = ends.ours.receive(after(milliseconds(60000)));
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame.type, 3u);
+  EXPECT_EQ(frame.body, std::string(100, 'x') + "end");
+  ASSERT_TRUE(ends.theirs.send(4, "the next"));
+  EXPECT_EQ(ends.ours.receive(after(milliseconds(60000))).body, "the next");
+}
+
 TEST(Channel, GivesUpSendingToAPeerThatDoesNotRead) {
   Ends ends;
   EXPECT_FALSE(ends.ours.send(1, std::string(64 << 20, 'x'), {}, after(milliseconds(50))));

@@ -137,6 +137,9 @@ TEST(CompilePool, EndsACompileThatTakesTooLong) {
   CompileReply reply = pool->compile(endless, {});
   EXPECT_EQ(reply.outcome, Outcome::TimedOut) << reply.detail;
   EXPECT_NE(reply.detail.find("front end"), std::string::npos) << reply.detail;
+  reply = pool->compile(endless, {});
+  EXPECT_EQ(reply.outcome, Outcome::TimedOut) << "as it was, not a crash";
+  EXPECT_NE(reply.detail.find("remembered"), std::string::npos) << reply.detail;
 }
 
 TEST(CompilePool, SurvivesACompileThatEatsMemory) {
