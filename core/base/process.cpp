@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -52,6 +54,16 @@ struct Pipe {
   ~Pipe() { close_end(read_end), close_end(write_end); }
 };
 
+constexpr int kTick = 10;  // Milliseconds between looks at a child that cannot be waited for by descriptor.
+constexpr auto kDryOut = std::chrono::seconds(1);
+
+/// -1: for ever.
+int milliseconds_until(const std::optional<Clock::time_point>& deadline) {
+  if (!deadline) return -1;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
+}
+
 /// Reads what is there; false at end of file.
 bool drain(int fd, std::string& into, size_t limit) {
   char buffer[65536];
@@ -90,6 +102,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   if (child < 0) return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
   if (child == 0) {
     if (options.own_group) setpgid(0, 0);
+    std::signal(SIGPIPE, SIG_DFL);  // We ignore it, and a child would inherit that: its own pipes count on being ended by it.
     if (options.capture_output) {
       int null = open("/dev/null", O_RDONLY);
       dup2(null, 0);
@@ -117,7 +130,9 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   err.close_end(err.write_end);
 
   int exec_errno = 0;
-  if (read(failure.read_end, &exec_errno, sizeof exec_errno) == sizeof exec_errno) {
+  ssize_t told;
+  while ((told = read(failure.read_end, &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR) {}
+  if (told == sizeof exec_errno) {
     waitpid(child, nullptr, 0);
     return environment_error("cannot run '" + argv[0] + "': " + std::strerror(exec_errno));
   }
@@ -125,23 +140,29 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   ProcessOutcome outcome;
   auto deadline = options.timeout ? std::optional(start + *options.timeout) : std::nullopt;
   int status = 0;
-  bool exited = false;
-  while (!exited || out.read_end >= 0 || err.read_end >= 0) {
-    pollfd fds[2] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}};
-    poll(fds, 2, exited ? 0 : 10);
+  Pipe alive;  // Its one end is the child as a descriptor: readable at once when that ends. Applications are timed by it.
+  alive.read_end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  std::optional<Clock::time_point> ended;
+  while (!ended || out.read_end >= 0 || err.read_end >= 0) {
+    pollfd fds[3] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {alive.read_end, POLLIN, 0}};
+    poll(fds, 3, ended ? 0 : alive.read_end < 0 ? kTick : milliseconds_until(deadline));
     if (fds[0].revents && !drain(out.read_end, outcome.out, options.output_limit)) out.close_end(out.read_end);
     if (fds[1].revents && !drain(err.read_end, outcome.err, options.output_limit)) err.close_end(err.read_end);
-    // A daemonised grandchild may hold the pipes open for ever: once the child is gone, stop when they are dry.
-    if (exited && !fds[0].revents && !fds[1].revents) break;
-    if (!exited && waitpid(child, &status, WNOHANG) == child) exited = true;
-    if (!exited && deadline && Clock::now() > *deadline) {
+    if (ended) {
+      // A daemonised grandchild may hold the pipes open, or write, for ever: once the child is gone, what is there is taken.
+      if ((!fds[0].revents && !fds[1].revents) || Clock::now() > *ended + kDryOut) break;
+    } else if (waitpid(child, &status, WNOHANG) == child) {
+      ended = Clock::now();
+      alive.close_end(alive.read_end);
+    } else if (deadline && Clock::now() >= *deadline) {
       outcome.timed_out = true;
       kill(options.own_group ? -child : child, SIGKILL);
       waitpid(child, &status, 0);
-      exited = true;
+      ended = Clock::now();
+      alive.close_end(alive.read_end);
     }
   }
-  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  outcome.seconds = std::chrono::duration<double>(*ended - start).count();
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   return outcome;

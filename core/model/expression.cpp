@@ -30,6 +30,7 @@ constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {
 constexpr int kUnaryPrecedence = 11, kTernaryPrecedence = 0;
 // A pathological text must end in an error, not in a stack overflow.
 constexpr int kMaxDepth = 200;
+constexpr int kMostOperators = 10000;  // A chain of them is a deep tree, which is walked by recursion.
 
 int precedence_of(const std::string& spelling) {
   for (auto& op : kOperators)
@@ -43,8 +44,9 @@ NodePtr make(Kind kind, std::string name, std::vector<NodePtr> children, int64_t
   return node;
 }
 
+/// Of types that hold every size of a launch; a cast to a narrower one would have to be followed.
 bool is_integer_type_word(std::string_view word) {
-  for (auto known : {"int", "unsigned", "long", "short", "char", "size_t", "signed", "const", "uint32_t", "int32_t",
+  for (auto known : {"int", "unsigned", "long", "size_t", "signed", "const", "uint32_t", "int32_t",
                      "uint64_t", "int64_t", "uint", "dim3", "std::size_t"})
     if (word == known) return true;
   return false;
@@ -111,6 +113,7 @@ class Parser {
           break;
         }
       if (!found || found->precedence < lowest) return left;
+      if (++operators_ > kMostOperators) return fail("too long");
       at_ += std::string_view(found->spelling).size();
       KERNELIFT_ASSIGN(NodePtr right, binary(found->precedence + 1));
       left = make(Kind::Binary, found->spelling, {left, right});
@@ -171,9 +174,8 @@ class Parser {
     at_ += word.size();
     if (word == "static_cast") {
       if (!take("<")) return fail("expected '<'");
-      size_t close = text_.find('>', at_);
-      if (close == std::string_view::npos) return fail("expected '>'");
-      at_ = close + 1;
+      for (std::string_view type = peek_word(); is_integer_type_word(type); type = peek_word()) at_ += type.size();
+      if (!take(">")) return fail("only casts to int or a wider integer type can be used");
       return primary();
     }
     if (!take("(")) return make(Kind::Variable, word, {});
@@ -194,7 +196,7 @@ class Parser {
 
   std::string_view text_;
   size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, operators_ = 0;
 };
 
 Result<int64_t> apply(const std::string& op, int64_t a, int64_t b) {

@@ -21,7 +21,8 @@ class Expression {
 
   Expression();                                   ///< The constant 0.
   static Expression constant(int64_t value);
-  /// Parses C-like text; `where` names it in the error. Casts to integer types are accepted and ignored.
+  /// Parses C-like text; `where` names it in the error. Casts to int and wider integer types
+  /// are accepted and ignored, all others refused.
   static Result<Expression> parse(std::string_view text);
 
   Result<int64_t> evaluate(const Bindings& bindings) const;

@@ -129,6 +129,26 @@ TEST(Process, DropsOutputPastTheLimitButLetsTheChildFinish) {
   EXPECT_EQ(outcome->err, "done\n");
 }
 
+TEST(Process, StartsProgramsThatEndWhenNobodyReadsThem) {
+  auto before = std::signal(SIGPIPE, SIG_IGN);
+  auto outcome = run_process({"sh", "-c", "yes | head -n 1; grep SigIgn /proc/self/status"});
+  std::signal(SIGPIPE, before);
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_NE(outcome->out.find("SigIgn:"), std::string::npos) << outcome->out;
+  uint64_t ignored = std::strtoull(outcome->out.c_str() + outcome->out.find("SigIgn:") + 7, nullptr, 16);
+  EXPECT_EQ(ignored & (uint64_t(1) << (SIGPIPE - 1)), 0u);
+}
+
+TEST(Process, EndsWithItsChildThoughAnotherGoesOnWriting) {
+  ProcessOptions options;
+  options.timeout = std::chrono::seconds(60);
+  auto outcome = run_process({"sh", "-c", "yes & exit 5"}, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->exit_code, 5);
+  EXPECT_FALSE(outcome->timed_out);
+  EXPECT_LT(outcome->seconds, 30);
+}
+
 TEST(Process, ReportsTheSignalThatEndedTheChild) {
   auto outcome = run_process({"sh", "-c", "kill -SEGV $$"});
   ASSERT_TRUE(outcome.ok());

@@ -61,6 +61,11 @@ TEST(Expression, NamesTheColumnOfASyntaxError) {
   EXPECT_NE(error_of("1.5").find("only integers"), std::string::npos);
   EXPECT_NE(error_of("").find("ends too early"), std::string::npos);
   EXPECT_NE(error_of(std::string(5000, '(').c_str()).find("nested too deeply"), std::string::npos);
+  std::string chain = "1";
+  for (int i = 0; i < 200000; ++i) chain += "+1";
+  EXPECT_NE(error_of(chain.c_str()).find("too long"), std::string::npos);
+  for (auto narrow : {"static_cast<float>(n) / 2", "static_cast<unsigned char>(n)", "(short)n"})
+    EXPECT_NE(error_of(narrow), "") << narrow;
 }
 
 TEST(Expression, PrintsTextThatParsesBackToTheSameExpression) {
