@@ -221,6 +221,13 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
   if (options.headers == HeaderSet::Lean) {
     arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));
     arguments.insert(arguments.end(), {"-nocudainc", "-isystem", lean_headers().string(), "-include", "cuda_runtime.h"});
+    // thrust, cub and libcu++ are templates over what our headers declare; their marks for a profiler's time line are not.
+    if (auto libraries = cuda_cxx_libraries())
+      arguments.insert(arguments.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
+    // Our curand_kernel.h leads to the toolkit's, alone of its folder: the others must stay missing by name.
+    if (auto toolkit = cuda_toolkit(); toolkit && fs::exists(*toolkit / "include" / "curand_kernel.h"))
+      for (const char* name : {"curand_kernel", "curand_mtgp32_kernel"})
+        arguments.push_back("-DKERNELIFT_" + std::string(name) + "=\"" + (*toolkit / "include" / name).string() + ".h\"");
   } else if (auto toolkit = cuda_toolkit()) {
     arguments.insert(arguments.end(), {"--cuda-path=" + toolkit->string(), "-isystem", (*toolkit / "include").string(), "-isystem",
                                        (*toolkit / "include" / "cccl").string(), "-include",

@@ -41,4 +41,11 @@ std::optional<fs::path> cuda_toolkit() {
   return std::nullopt;
 }
 
+std::optional<fs::path> cuda_cxx_libraries() {
+  auto toolkit = cuda_toolkit();
+  std::error_code ignored;
+  if (!toolkit || !fs::exists(*toolkit / "include" / "cccl", ignored)) return std::nullopt;
+  return *toolkit / "include" / "cccl";
+}
+
 }  // namespace kernelift

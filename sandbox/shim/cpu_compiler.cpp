@@ -117,6 +117,7 @@ Status compile_host_source(const CompilerCommand& command, const ShimConfig& con
   argv.insert(argv.end(), command.host_flags.begin(), command.host_flags.end());
   argv.insert(argv.end(), command.preprocessor.begin(), command.preprocessor.end());
   argv.insert(argv.end(), {"-isystem", lean_headers().string()});
+  if (auto libraries = cuda_cxx_libraries()) argv.insert(argv.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
   argv.insert(argv.end(), command.dependency_flags.begin(), command.dependency_flags.end());
   if (!output.empty()) argv.insert(argv.end(), {"-o", output});
   argv.insert(argv.end(), {"-x", input.language == Language::C ? "c" : "c++", input.file});

@@ -77,7 +77,8 @@ Status copy_runtime(const fs::path& libraries) {
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
     KERNELIFT_TRY(write_atomically(libraries / name, script));
   // Builds name these out of habit. What they export is in our headers or nowhere; an empty archive links.
-  for (const char* name : {"libcudadevrt.a", "libcuda.a", "libnvToolsExt.a", "libroctx64.a"})
+  for (const char* name :
+       {"libcudadevrt.a", "libcuda.a", "libnvToolsExt.a", "libroctx64.a", "libcurand.a", "libcurand_static.a"})
     KERNELIFT_TRY(write_atomically(libraries / name, std::string_view("!<arch>\n")));
   return done();
 }

@@ -68,6 +68,7 @@ typedef struct kl_image {
   uint64_t magic;
   uint32_t version;
   uint32_t kernel_count, variable_count;
+  uint32_t architecture;  ///< Of the device code, 75 for sm_75: libraries choose how to launch by it. 0: it does not say.
   const kl_kernel* kernels;
   const kl_variable* variables;
   const struct kl_services** services;

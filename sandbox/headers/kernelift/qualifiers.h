@@ -29,10 +29,15 @@
 #endif
 #define __maxnreg__(...)
 #define __block_size__(...)
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
+// nvcc's lambdas for the device have no body on the host, and libraries ask. clang's have one.
+#define __nv_is_extended_device_lambda_closure_type(...) false
+#define __nv_is_extended_host_device_lambda_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
 #define __nv_pure__ __attribute__((pure))
 #define __device_builtin__
 #define __cudart_builtin__
-#define __no_sanitize__(x) __attribute__((no_sanitize(x)))
 // __noinline__ is a keyword of clang's CUDA mode, and must not be a macro: libstdc++ writes __attribute__((__noinline__)).
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))

@@ -163,6 +163,8 @@ Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {
       kernel.name = function.getName();
       kernel.body = &function;
       kernel.max_threads = max_threads_of(function, annotations);
+      StringRef architecture = function.getFnAttribute("target-cpu").getValueAsString();
+      if (architecture.consume_front("sm_")) architecture.consumeInteger(10, device.architecture);
       pack_parameters(kernel, module->getDataLayout());
       device.kernels.push_back(std::move(kernel));
       function.setLinkage(GlobalValue::ExternalLinkage);

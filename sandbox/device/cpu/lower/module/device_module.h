@@ -37,6 +37,7 @@ struct DeviceModule {
   std::unique_ptr<llvm::Module> module;
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;
+  uint32_t architecture = 0;  ///< 75 of sm_75.
 
   /// The hidden first parameter of a device function.
   static llvm::Value* thread_of(llvm::Function& function) { return function.getArg(0); }

@@ -100,6 +100,7 @@ class Translator {
         {"xor", &Translator::logic},        {"shl", &Translator::logic},      {"shr", &Translator::logic},
         {"not", &Translator::unary},        {"neg", &Translator::unary},      {"abs", &Translator::unary},
         {"popc", &Translator::bits},        {"clz", &Translator::bits},       {"brev", &Translator::bits},
+        {"bmsk", &Translator::bit_mask},
         {"bfe", &Translator::library},      {"bfi", &Translator::library},    {"prmt", &Translator::library},
         {"lop3", &Translator::library},     {"sad", &Translator::library},    {"shf", &Translator::funnel},
         {"dp4a", &Translator::dot},         {"setp", &Translator::compare},   {"selp", &Translator::select},
@@ -242,6 +243,19 @@ class Translator {
     return out(builder_.CreateZExtOrTrunc(count, builder_.getInt32Ty()));
   }
 
+  /// As many ones as operand 2 says, from the bit that operand 1 says.
+  bool bit_mask() {
+    if (!takes(3)) return false;
+    Value *from = in(1, builder_.getInt32Ty()), *count = in(2, builder_.getInt32Ty());
+    if (!from || !count) return false;
+    auto bounded = [&](Value* v) {
+      v = now_->has("wrap") ? builder_.CreateAnd(v, 31) : builder_.CreateBinaryIntrinsic(Intrinsic::umin, v, builder_.getInt32(32));
+      return builder_.CreateZExt(v, builder_.getInt64Ty());
+    };
+    Value* ones = builder_.CreateSub(builder_.CreateShl(builder_.getInt64(1), bounded(count)), builder_.getInt64(1));
+    return out(builder_.CreateTrunc(builder_.CreateShl(ones, bounded(from)), builder_.getInt32Ty()));
+  }
+
   /// Instructions the device library has under their PTX name.
   bool library() {
     const std::string& op = now_->opcode[0];
@@ -369,23 +383,23 @@ class Translator {
   bool ordered() { return now_->has("acquire") || now_->has("release") || now_->has("acq_rel") || now_->has("sc"); }
   bool is_atomic() { return ordered() || now_->has("relaxed"); }
 
-  /// The whole access as one integer, so that braces split it.
+  /// The whole access as one integer, so that braces split it, and so that an atomic one is seen whole, as on GPUs: what
+  /// hands a value and its flag to other blocks relies on that.
   Type* access_type() {
     if (!type() || space() == "param" || space() == "local") return nullptr;
-    return vector_width() == 1 ? type() : builder_.getIntNTy(type()->getPrimitiveSizeInBits() * vector_width());
+    const unsigned bits = type()->getPrimitiveSizeInBits() * vector_width();
+    if (is_atomic() && bits > 128) return nullptr;
+    return vector_width() == 1 ? type() : builder_.getIntNTy(bits);
   }
+  Align alignment(Type* access) { return Align((is_atomic() ? access : type())->getPrimitiveSizeInBits() / 8); }
 
   bool load() {
     Type* access = access_type();
     if (!access || now_->operands.size() < 2) return false;
     Value* from = operands_.address(builder_, now_->operands[1], space());
     if (!from) return false;
-    const Align align(type()->getPrimitiveSizeInBits() / 8);
-    LoadInst* value = builder_.CreateAlignedLoad(access, from, align, now_->has("volatile"));
-    if (is_atomic()) {
-      if (vector_width() != 1) return false;
-      value->setAtomic(ordered() ? AtomicOrdering::Acquire : AtomicOrdering::Monotonic);
-    }
+    LoadInst* value = builder_.CreateAlignedLoad(access, from, alignment(access), now_->has("volatile"));
+    if (is_atomic()) value->setAtomic(ordered() ? AtomicOrdering::Acquire : AtomicOrdering::Monotonic);
     if (!access->isIntegerTy() || access->getIntegerBitWidth() >= 16) return out(value);
     return out(is_signed() ? builder_.CreateSExt(value, builder_.getInt32Ty())
                            : builder_.CreateZExt(value, builder_.getInt32Ty()));
@@ -397,12 +411,8 @@ class Translator {
     Value* to = operands_.address(builder_, now_->operands[0], space());
     Value* value = in(1, access);
     if (!to || !value) return false;
-    StoreInst* written =
-        builder_.CreateAlignedStore(value, to, Align(type()->getPrimitiveSizeInBits() / 8), now_->has("volatile"));
-    if (is_atomic()) {
-      if (vector_width() != 1) return false;
-      written->setAtomic(ordered() ? AtomicOrdering::Release : AtomicOrdering::Monotonic);
-    }
+    StoreInst* written = builder_.CreateAlignedStore(value, to, alignment(access), now_->has("volatile"));
+    if (is_atomic()) written->setAtomic(ordered() ? AtomicOrdering::Release : AtomicOrdering::Monotonic);
     return true;
   }
 

@@ -29,7 +29,8 @@ KL_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const v
   attributes->maxThreadsPerBlock =
       function->kernel->max_threads ? int(function->kernel->max_threads) : int(kernelift::cpu::device_limits().max_threads_per_block);
   attributes->numRegs = kRegisters;
-  attributes->ptxVersion = attributes->binaryVersion = kArchitecture;
+  attributes->ptxVersion = function->image->architecture ? int(function->image->architecture) : kArchitecture;
+  attributes->binaryVersion = kArchitecture;
   attributes->maxDynamicSharedSizeBytes = int(dynamic_shared_limit(*function));
   attributes->preferredShmemCarveout = -1;
   return cudaSuccess;

@@ -62,4 +62,4 @@ static const kl_variable variables[] = {
 
 __attribute__((visibility("default"))) const kl_image kernelift_image = {
     KL_IMAGE_MAGIC, KL_IMAGE_VERSION, sizeof kernels / sizeof *kernels, sizeof variables / sizeof *variables,
-    kernels, variables, &services};
+    75, kernels, variables, &services};
