@@ -15,6 +15,8 @@ constexpr int kPtxVersions[] = {70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 
 
 /// Frames. A question is three texts, an answer an image and a text, or what is wrong.
 enum : uint32_t { kText = 1, kRefused, kNoAssembler };
+/// A large kernel's twenty versions take seconds.
+constexpr std::chrono::minutes kLimit{2};
 
 bool same_code(const Cubin& a, const Cubin& b) {
   if (a.outcome != Outcome::Ok || b.outcome != Outcome::Ok) return false;
@@ -61,14 +63,17 @@ Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const st
     worker_.emplace(std::move(worker));
   }
   Channel& channel = worker_->channel();
-  bool asked = channel.send(kText, whole) && channel.send(kText, plain) && channel.send(kText, arch);
-  Frame first = asked ? channel.receive() : Frame();
+  bool asked = true;
+  for (auto text : {&whole, &plain, &arch}) asked = asked && channel.send(kText, *text, {}, after(kLimit));
+  const Deadline limit = after(kLimit);
+  Frame first = asked ? channel.receive(limit) : Frame();
   if (first && first.type == kRefused) return refused(first.body);
   if (first && first.type == kNoAssembler) return environment_error(first.body);
-  if (Frame second = first ? channel.receive() : Frame(); second) return AssembledPtx{std::move(first.body), std::move(second.body)};
+  if (Frame second = first ? channel.receive(limit) : Frame(); second) return AssembledPtx{std::move(first.body), std::move(second.body)};
   std::string end = worker_->end();
   worker_.reset();
-  return refused("NVIDIA's assembler did not survive its PTX: " + end);
+  return refused(first.arrival == Arrival::TimedOut ? "NVIDIA's assembler did not come to an end with its PTX"
+                                                    : "NVIDIA's assembler did not survive its PTX: " + end);
 }
 
 }  // namespace kernelift::cli

@@ -171,7 +171,8 @@ class CudaDevice : public Device {
     if (result != CUDA_SUCCESS) return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
     for (size_t i = 0; i + 2 < used; i += 2) {
       float milliseconds = 0;
-      driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]);
+      if (CUresult read = driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]))
+        return {fault_of(read), "reading how long it took: " + cuda_error_text(driver_, read), {}};
       outcome.seconds.push_back(milliseconds * 1e-3);
     }
     return outcome;
