@@ -12,7 +12,6 @@ constexpr size_t kMostClusters = 256;  ///< Further geometries join no cluster; 
 constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
 constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
-constexpr size_t kMostSets = 16;         ///< Of arguments that other work touched last.
 constexpr uint64_t kEndlessScalars = ~uint64_t(0);
 
 /// Durations within a factor of two are one class.
@@ -99,46 +98,44 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
     cluster.total_us += microseconds;
     cluster.by_duration[duration] += microseconds;
     for (auto& instance : instances_)
-      if (!captured_as.empty() && instance.id == captured_as) instance.duration = duration, instance.own_us = microseconds;
+      if (!captured_as.empty() && instance.id == captured_as)
+        instance.duration = duration, instance.own_us = microseconds, instance.rewritten = rewritten;
     auto own = instances_of(traits.geometry);
     bool alike =
         std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
     if (!own.empty() && !alike && cluster.by_duration[duration] > kMuchOfTheTime * total_us_) cluster.unlike_any = true;
   }
-  Group group{traits.geometry, scalars, duration};
+  Group group{traits.geometry, scalars, duration, rewritten};
   // A captured launch ran right after its memory was read through: its duration is used only if there is no other.
   if (!captured_as.empty()) only_captured_[group] = microseconds;
-  else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) {
-    Launches& launches = groups_[group];
-    launches.durations.add(microseconds);
-    bool room = launches.rewritten.size() < kMostSets || launches.rewritten.contains(rewritten);
-    if (room) ++launches.rewritten[rewritten];
-  }
+  else if (groups_.contains(group) || groups_.size() < kMostClusters * kMostScalars) groups_[group].add(microseconds);
 }
 
 double InstanceChooser::time_near(const Instance& instance) const {
   double time = 0;
-  for (auto& [group, launches] : groups_)
-    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars)
-      time += launches.durations.total();
+  for (auto& [group, durations] : groups_)
+    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += durations.total();
   return time;
 }
 
-std::vector<const InstanceChooser::Launches*> InstanceChooser::like(const Instance& instance) const {
-  // By equal numbers and about its duration; by equal numbers; by about its duration; by geometry alone.
-  std::vector<const Launches*> near, alike, about, shaped;
-  for (auto& [group, launches] : groups_) {
+std::vector<InstanceChooser::Groups::const_iterator> InstanceChooser::like(const Instance& instance) const {
+  // By numbers, duration and what other work touched before; by numbers and duration; by numbers; by duration; by
+  // geometry alone.
+  std::vector<Groups::const_iterator> same, near, alike, about, shaped;
+  for (auto launches = groups_.begin(); launches != groups_.end(); ++launches) {
+    auto& group = launches->first;
     if (group.geometry != instance.traits.geometry) continue;
     // Neighbouring classes belong together: durations about a border between two are one kind of launch.
     bool as_long = instance.own_us == 0 || std::abs(group.duration - instance.duration) <= 1;
     bool equal = group.scalars == instance.traits.scalars;
-    if (equal && as_long) near.push_back(&launches);
-    if (equal) alike.push_back(&launches);
-    if (as_long) about.push_back(&launches);
-    shaped.push_back(&launches);
+    if (equal && as_long && group.rewritten == instance.rewritten) same.push_back(launches);
+    if (equal && as_long) near.push_back(launches);
+    if (equal) alike.push_back(launches);
+    if (as_long) about.push_back(launches);
+    shaped.push_back(launches);
   }
-  if (!alike.empty()) return near.empty() ? alike : near;
-  if (!about.empty()) return about;
+  for (auto* some : {&same, &near, &alike, &about})
+    if (!some->empty()) return *some;
   // Numbers that differ from launch to launch (a time step) tell little; where they come again and again (a size), no
   // launch was like this one.
   auto found = clusters_.find(instance.traits.geometry);
@@ -150,11 +147,10 @@ std::vector<const InstanceChooser::Launches*> InstanceChooser::like(const Instan
 InstanceShare InstanceChooser::share_of(const Instance& instance) const {
   std::vector<const Durations*> durations;
   std::map<uint32_t, uint64_t> rewritten;  // By offset: before how many launches.
-  for (auto* launches : like(instance)) {
-    durations.push_back(&launches->durations);
-    for (auto& [set, count] : launches->rewritten)
-      for (uint32_t i = 0; i < kMostArgumentWords; ++i)
-        if (set >> i & 1) rewritten[i * kArgumentWord] += count;
+  for (auto launches : like(instance)) {
+    durations.push_back(&launches->second);
+    for (uint32_t i = 0; i < kMostArgumentWords; ++i)
+      if (launches->first.rewritten >> i & 1) rewritten[i * kArgumentWord] += launches->second.count();
   }
   Quartiles alike = quartiles(durations);
   InstanceShare share;
@@ -200,7 +196,7 @@ std::map<std::string, InstanceShare> InstanceChooser::shares(const Untimed& unti
   std::map<Geometry, double> stands_for;  // Launches, for one that was timed.
   for (auto& [geometry, count] : untimed) {
     uint64_t timed = 0;
-    for (auto& [group, launches] : groups_) timed += group.geometry == geometry ? launches.durations.count() : 0;
+    for (auto& [group, durations] : groups_) timed += group.geometry == geometry ? durations.count() : 0;
     if (timed > 0) stands_for[geometry] = double(timed + count) / double(timed);
   }
   auto out = held_out();
@@ -225,9 +221,9 @@ std::map<std::string, InstanceShare> InstanceChooser::shares(const Untimed& unti
     }
     for (size_t i : nearest) time[i] += total / double(nearest.size());
   };
-  for (auto& [group, launches] : groups_) {
+  for (auto& [group, durations] : groups_) {
     auto more = stands_for.find(group.geometry);
-    give(group, launches.durations.total() * (more == stands_for.end() ? 1 : more->second));
+    give(group, durations.total() * (more == stands_for.end() ? 1 : more->second));
   }
   for (auto& [group, microseconds] : only_captured_) give(group, microseconds);
   double total = 0;

@@ -58,6 +58,7 @@ class InstanceChooser {
     uint64_t ordinal = 0;  ///< Among the launches of its geometry.
     int duration = 0;      ///< Class of its own duration.
     double own_us = 0;     ///< That duration, right after its images were taken.
+    ArgumentSet rewritten = 0;
   };
   struct Cluster {
     uint64_t launches = 0;
@@ -71,6 +72,7 @@ class InstanceChooser {
     Geometry geometry;
     uint64_t scalars;
     int duration;
+    ArgumentSet rewritten;
     auto operator<=>(const Group&) const = default;
   };
 
@@ -78,19 +80,16 @@ class InstanceChooser {
   std::optional<size_t> victim_for(const Geometry& geometry) const;
   std::set<size_t> held_out() const;
   double time_near(const Instance& instance) const;
-  struct Launches {
-    Durations durations;
-    std::map<ArgumentSet, uint64_t> rewritten;  ///< How many had other work touch which of their arguments last.
-  };
+  using Groups = std::map<Group, Durations>;
   /// Launches like an instance, as close a likeness as there is, and durations within a class of its own.
-  std::vector<const Launches*> like(const Instance& instance) const;
+  std::vector<Groups::const_iterator> like(const Instance& instance) const;
   InstanceShare share_of(const Instance& instance) const;
 
   uint64_t slots_, skip_;
   uint64_t seen_ = 0, captures_ = 0;
   double total_us_ = 0;
   std::map<Geometry, Cluster> clusters_;
-  std::map<Group, Launches> groups_;
+  Groups groups_;
   std::map<Group, double> only_captured_;  ///< Durations of captured launches, used where no other is known.
   std::vector<Instance> instances_;
   std::vector<std::string> superseded_;

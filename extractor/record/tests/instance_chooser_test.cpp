@@ -11,12 +11,12 @@ Geometry grid(uint32_t blocks) { return {{blocks, 1, 1}, {128, 1, 1}, 0, false};
 /// Feeds launches to a chooser and remembers which were captured.
 struct Feed {
   explicit Feed(uint64_t slots, uint64_t skip = 0) : chooser(slots, skip) {}
-  void launch(uint32_t blocks, uint64_t scalars, double microseconds) {
+  void launch(uint32_t blocks, uint64_t scalars, double microseconds, ArgumentSet rewritten = 0) {
     LaunchTraits traits{grid(blocks), scalars};
     bool wanted = chooser.wants(traits);
     std::string id = std::to_string(count++);
     if (wanted) chooser.captured(traits, id), captures.push_back(id);
-    chooser.note(traits, microseconds, wanted ? id : "");
+    chooser.note(traits, microseconds, wanted ? id : "", rewritten);
   }
   InstanceChooser chooser;
   int count = 0;
@@ -114,6 +114,16 @@ TEST(InstanceChooser, ComparesALaunchWithNoneIfAllOthersHadOtherNumbersThatComeO
   EXPECT_EQ(shares.at("1").like.count, 0u);
   EXPECT_EQ(shares.at("1").microseconds, 600);
   EXPECT_EQ(shares.at("0").like.count, 6u);
+}
+
+TEST(InstanceChooser, ComparesALaunchWithThoseBeforeWhichOtherWorkTouchedTheSame) {
+  Feed feed(4);
+  for (int i = 0; i < 60; ++i) feed.launch(1, 0, i % 3 == 0 ? 17 : 12, i % 3 == 0 ? 1 : 0);
+  for (auto& [id, share] : feed.chooser.shares()) {
+    bool after_other_work = std::stoi(id) % 3 == 0;
+    EXPECT_EQ(share.microseconds, after_other_work ? 17 : 12) << id;
+    EXPECT_EQ(share.like.rewritten.size(), after_other_work) << id;
+  }
 }
 
 TEST(InstanceChooser, ComparesALaunchWithAllThatOnlyACounterTellsApart) {
