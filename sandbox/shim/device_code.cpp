@@ -6,6 +6,8 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
@@ -38,9 +40,16 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
+/// What LLVM has to say is for people who compile for this machine: that a loop could not be unrolled as its pragma asks is
+/// no news to whoever meant a GPU. Errors are told as always.
+struct OnlyErrors : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
+};
+
 /// Bitcode and CPU image of a complete device program.
 Result<std::vector<char>> finished_blob(std::unique_ptr<llvm::Module> module, const std::string& name, const std::string& flags) {
   std::vector<char> bitcode = bitcode_of(*module);
+  module->getContext().setDiagnosticHandler(std::make_unique<OnlyErrors>());
   cpu::LowerOptions options;
   KERNELIFT_ASSIGN(cpu::LoweredImage image, cpu::lower(std::move(module), options));
   return write_fat_blob({{FatEntry::Kind::Bitcode, name, flags, bitcode}, {FatEntry::Kind::CpuImage, name, flags, image.elf}});

@@ -15,15 +15,16 @@ struct Kind {
 };
 
 constexpr std::string_view kMissing = "file not found", kOnGpu = "build and record this program on a machine with its GPU";
+constexpr std::string_view kFromToolkit = "with the CUDA toolkit's headers it is: apt-get install cuda-toolkit-13-0";
 constexpr std::string_view kUndeclared = "undeclared identifier", kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
 constexpr std::string_view kDriver = "the driver API (cu…)", kByRuntime = "call the runtime API and launch with <<<>>>";
 constexpr Kind kKinds[] = {
-    {"'cub/", kMissing, "the library cub", kOnGpu},
-    {"'thrust/", kMissing, "the library thrust", kOnGpu},
-    {"'cuda/", kMissing, "CUDA's C++ library libcu++", "use std:: or plain CUDA in device code"},
-    {"'nv/", kMissing, "CUDA's C++ library libcu++", "use std:: or plain CUDA in device code"},
+    {"'cub/", kMissing, "the library cub", kFromToolkit},
+    {"'thrust/", kMissing, "the library thrust", kFromToolkit},
+    {"'cuda/", kMissing, "CUDA's C++ library libcu++", kFromToolkit},
+    {"'nv/", kMissing, "CUDA's C++ library libcu++", kFromToolkit},
     {"'mma.h'", kMissing, "matrix operations of tensor cores (wmma)", kOnGpu},
-    {"'curand", kMissing, "the library cuRAND", "use a generator of your own, or build and record this program on a machine with its GPU"},
+    {"'curand", kMissing, "the host interface of the library cuRAND", "generate numbers in kernels (curand_kernel.h), or build and record this program on a machine with its GPU"},
     {"'cublas", kMissing, "the library cuBLAS", kOnGpu},
     {"'cusparse", kMissing, "the library cuSPARSE", kOnGpu},
     {"'cusolver", kMissing, "the library cuSOLVER", kOnGpu},

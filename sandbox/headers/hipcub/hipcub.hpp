@@ -1,4 +1,4 @@
-// hipCUB is CUB under another name, and the toolkit has CUB: a HIP source that uses it is read with the toolkit's headers.
+// hipCUB is CUB under another name, and the toolkit has CUB.
 #pragma once
 #include <hip/hip_runtime.h>
 #include <cub/cub.cuh>

@@ -164,8 +164,8 @@ TEST_F(Shims, ReportErrorsAsCompilersDo) {
 
 TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   const std::pair<const char*, const char*> kCases[] = {
-      {"\n#include <cub/cub.cuh>\n", "a.cu:2:10: error: the library cub is not supported"},
-      {"#include <vector>\n#include <thrust/device_vector.h>\n", "a.cu:2:10: error: the library thrust is not supported"},
+      {"\n#include <cublas_v2.h>\n", "a.cu:2:10: error: the library cuBLAS is not supported"},
+      {"#include <vector>\n#include <curand.h>\n", "a.cu:2:10: error: the host interface of the library cuRAND is not supported"},
       {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n", "error: a launch from device code (dynamic parallelism)"},
       {"texture<float, 2> t;\n", "a.cu:1:1: error: a texture reference"},
       {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n", "texture and surface fetches are not supported"},

@@ -269,6 +269,44 @@ __global__ void k(unsigned* out, const float* in, float* floats) {
   EXPECT_EQ(floats, (std::vector<float>{20, 41, 40, 10, 3, 8}));
 }
 
+TEST(Assembly, MasksOfBitsEndAtTheWord) {
+  TestImage image = build(R"(
+__global__ void k(unsigned* out, unsigned from, unsigned count) {
+  asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(out[0]) : "r"(from), "r"(count));
+  asm("bmsk.wrap.b32 %0, %1, %2;" : "=r"(out[1]) : "r"(from), "r"(count));
+})");
+  const unsigned kCases[][4] = {{4, 8, 0xff0, 0xff0}, {28, 8, 0xf0000000, 0xf0000000}, {0, 32, ~0u, 0}, {33, 2, 0, 6}, {5, 0, 0, 0}};
+  for (auto [from, count, clamped, wrapped] : kCases) {
+    std::vector<unsigned> out(2);
+    ASSERT_TRUE(image.run("k", grid(1, 1), out.data(), from, count).ok());
+    EXPECT_EQ(out, (std::vector<unsigned>{clamped, wrapped})) << from << " " << count;
+  }
+}
+
+/// cub's blocks hand a value and its state to later blocks so.
+TEST(Assembly, AtomicVectorsAreSeenWhole) {
+  TestImage image = build(R"(
+__global__ void k(unsigned long long* pairs, unsigned* torn) {
+  for (unsigned long long i = 1; i <= 20000; ++i) {
+    if (blockIdx.x == 0) {
+      asm volatile("st.relaxed.gpu.v2.u64 [%0], {%1, %2};" :: "l"(pairs), "l"(i), "l"(~i) : "memory");
+      asm volatile("st.release.gpu.v2.u32 [%0], {%1, %2};" :: "l"(pairs + 2), "r"((unsigned)i), "r"(~(unsigned)i) : "memory");
+    } else {
+      unsigned long long a, b; unsigned c, d;
+      asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(pairs) : "memory");
+      asm volatile("ld.acquire.gpu.v2.u32 {%0, %1}, [%2];" : "=r"(c), "=r"(d) : "l"(pairs + 2) : "memory");
+      if (a != ~b || c != ~d) atomicAdd(torn, 1);
+    }
+  }
+})");
+  alignas(16) unsigned long long pairs[] = {0, ~0ull, 0xffffffff00000000, 0};
+  unsigned torn = 0;
+  ASSERT_TRUE(image.run("k", grid(2, 1), pairs, &torn).ok());
+  EXPECT_EQ(torn, 0u);
+  EXPECT_EQ(pairs[0], 20000u);
+  EXPECT_EQ(pairs[2], 0xffffffff00000000 - (20000ull << 32) + 20000);
+}
+
 TEST(Assembly, ShufflesVotesAndSharedAddresses) {
   TestImage image = build(R"(
 __global__ void k(unsigned* out) {

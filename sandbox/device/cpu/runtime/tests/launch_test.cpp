@@ -75,6 +75,7 @@ TEST_F(Launch, LaunchBoundsLimitTheBlock) {
   cudaFuncAttributes attributes;
   CHECK_CUDA(cudaFuncGetAttributes(&attributes, &stub.bounded));
   EXPECT_EQ(attributes.maxThreadsPerBlock, 128);
+  EXPECT_EQ(attributes.ptxVersion, 75) << "the image's: libraries choose how to launch by it, their kernels by __CUDA_ARCH__";
 }
 
 TEST_F(Launch, CooperativeGridMustFitTheDevice) {
