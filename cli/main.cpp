@@ -50,6 +50,10 @@ int run(int argc, char** argv) {
     add_common_options(*sub, context);
     actions.emplace_back(sub, verb->setup(*sub));
   }
+  if (argc == 1) {
+    std::cout << app.help();
+    return static_cast<int>(Exit::Usage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

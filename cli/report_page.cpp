@@ -46,12 +46,12 @@ constexpr const char* kStyle = R"css(
 --params:#f0a050;--compiler:#58c795;--baseline:#9aa2ab;--bad:#ff8a80;--add:#173324;--del:#3a1e1c}}
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1040px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0;overflow-wrap:anywhere}
-h2{font-size:17px;margin:34px 0 10px}.dim{color:var(--dim)}.cards{display:flex;flex-wrap:wrap;gap:12px;margin-top:18px}
+h2{font-size:17px;margin:34px 0 10px}details{margin-top:14px}summary{cursor:pointer;margin-bottom:10px}.dim{color:var(--dim)}.cards{display:flex;flex-wrap:wrap;gap:12px;margin-top:18px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:150px;flex:1}
 .card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
-td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font:13px/1.45 ui-monospace,monospace;margin:0}
+td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
 .source{fill:var(--source);color:var(--source)}.params{fill:var(--params);color:var(--params)}.compiler{fill:var(--compiler);color:var(--compiler)}
@@ -157,6 +157,18 @@ std::string instance_table(const ReportData& data) {
   return html + "</table></div>";
 }
 
+/// The answer first, then what to know about it, then the patch.
+std::string applied_html(const ReportApplied& applied) {
+  std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
+  if (applied.predicted > 0) html += ". Predicted " + number(applied.predicted, 3) + "×";
+  if (applied.measured > 0) html += ", measured " + number(applied.measured, 3) + "× [" + number(applied.low, 3) + ", " + number(applied.high, 3) + "]";
+  html += ".</p>";
+  if (!applied.notes.empty()) html += "<ul class=\"dim\">";
+  for (auto& note : applied.notes) html += "<li>" + escape(note) + "</li>";
+  if (!applied.notes.empty()) html += "</ul>";
+  return html + diff_html(applied.diff);
+}
+
 std::string card(const std::string& value, const std::string& label) {
   return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
 }
@@ -170,12 +182,15 @@ std::string report_page(const ReportData& data) {
                      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
   html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? "confirmed in a fresh process, at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
+          (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
           card(std::to_string(data.candidates.size()), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
   if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
-  if (!data.applied.empty()) html += "<h2>In the application</h2><pre>" + escape(data.applied) + "</pre>";
-  if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
+  if (data.applied) html += applied_html(*data.applied);
+  // The application's patch is the same change where it matters.
+  if (!data.diff.empty() && data.applied) html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
+  else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
   html += "<h2>Recorded launches</h2>" + instance_table(data) + "<h2>Who proposed what</h2>" + proposer_table(data) + "<h2>What failed</h2>" + failure_table(data);
   return html + "</main></body></html>\n";
 }

@@ -1,6 +1,7 @@
 // The HTML report of a run: one self-contained page (no script, no network) that a colleague can open or mail.
 // Takes plain data, so that it is tested without a run and knows nothing of the database.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,14 @@ struct ReportInstance {
   double weight = 0, application_us = 0, baseline_us = 0, best_us = 0;
 };
 
+/// What `apply` concluded.
+struct ReportApplied {
+  std::string outcome, why;    ///< "kept", "rolled back", "not tried"; one sentence.
+  double predicted = 0, measured = 0, low = 0, high = 0;  ///< Of the whole application; 0: not known.
+  std::vector<std::string> notes;
+  std::string diff;
+};
+
 struct ReportData {
   std::string kernel, place;   ///< Qualified name; file:line.
   std::string run, device;     ///< Run file; "cpu: …" – CPU timings are labelled as such.
@@ -32,7 +41,7 @@ struct ReportData {
   std::string best_note;
   std::string best_recipe;     ///< Compiler recipe, empty if default.
   std::string diff;            ///< Unified, original kernel against the best.
-  std::string applied;         ///< What `apply` concluded, empty if it was not run.
+  std::optional<ReportApplied> applied;   ///< Nothing if `apply` was not run.
 };
 
 std::string report_page(const ReportData& data);

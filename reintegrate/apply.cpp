@@ -137,7 +137,10 @@ class Apply {
     }
     Outlook expected = outlook(r_.trial, runs);
     double needed = r_.trial.smallest_gain - 1 + expected.noise;
-    if (*gain > needed) return std::optional<std::string>();
+    if (*gain > needed) {
+      say(std::to_string(expected.pairs) + " pairs of runs should show " + percent(needed) + " or more, and up to " + percent(*gain) + " may come: going on");
+      return std::optional<std::string>();
+    }
     return std::optional("cannot be told from the noise of ±" + percent(expected.noise) + " within " + std::to_string(expected.pairs) +
                          " pairs of runs; give --run a case in which the kernel has a larger share");
   }

@@ -234,7 +234,8 @@ class Choice {
       return refused("the gain of this run is in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + " with " +
                      o.compiler_gain->candidate.recipe.text() + ", which the application's own compiler is not told by its source" +
                      (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
-    return answer_is_no("nothing in this run is measurably faster than the original: there is nothing to apply");
+    if (o.tried == 0) return answer_is_no("this run had no time to try anything: give `tune` more (--time), or the application a smaller problem");
+    return answer_is_no("nothing in this run is measurably faster than the original");
   }
 
   void pass_over(const std::string& who, const std::string& why) {

@@ -53,6 +53,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   KERNELIFT_ASSIGN(auto trials, run.history());
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") continue;
+    ++offer.tried;
     bool patch = trial.applicable() && trial.figures().speedup_low() > kSmallestGain;
     bool embed = embedding != Embedding::Never && embedded_gain(trial).low > kSmallestGain;
     if (!patch && !embed && trial.figures().speedup_low() <= kSmallestGain) continue;

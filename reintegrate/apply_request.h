@@ -19,6 +19,7 @@ Result<Embedding> embedding_on(const std::string& device, const std::string& ask
 struct RunOffer {
   ApplyRequest request;              ///< All but the commands, the progress and the candidate.
   double kernel_share = 0;           ///< Of the application's run time; 0: unknown.
+  size_t tried = 0;                  ///< Candidates of the run, good and bad.
   std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
   std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded.
   Embedding embedding = Embedding::Auto;

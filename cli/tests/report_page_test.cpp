@@ -41,6 +41,16 @@ TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
   EXPECT_NE(page.find(">wrong</td>"), std::string::npos);
 }
 
+TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
+  ReportData data = sample();
+  data.applied = ReportApplied{"rolled back", "it is not faster", 1.2, 1.003, 0.99, 1.02, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
+  std::string page = report_page(data);
+  size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted 1.200×, measured 1.003× [0.990, 1.020]."), patch = page.find("--- a/k.cu");
+  ASSERT_NE(verdict, std::string::npos);
+  EXPECT_LT(verdict, patch);
+  EXPECT_NE(page.find("&lt;b&gt; is changed too"), std::string::npos);
+}
+
 TEST(ReportPage, SaysNoGainWhenThereIsNone) {
   ReportData data = sample();
   data.best_speedup = 0;

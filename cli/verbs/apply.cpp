@@ -96,7 +96,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   Confirmer confirmer(run, offer.request.mep, context.device);
   KERNELIFT_ASSIGN(ApplyReport report, apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); }));
   // The run's HTML report quotes it; a run in a read-only place is still applied.
-  (void)write_atomically(file.replace_extension(".applied.txt"), report.text());
+  (void)write_json(file.replace_extension(".applied.json"), to_json(report));
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;

@@ -182,6 +182,13 @@ class Loop {
     return left - mine < kWorthTuning ? left : mine;
   }
 
+  /// The least that names this kernel and no other.
+  std::string to_type(const std::string& key) const {
+    std::string name = qualified_name(key);
+    bool one = std::count_if(rows_.begin(), rows_.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
+    return one ? name : key;
+  }
+
   void work_on(size_t at) {
     Row& row = rows_[at];
     auto end = [&](const char* outcome, std::string why) { row.outcome = outcome, row.why = std::move(why); };
@@ -191,7 +198,7 @@ class Loop {
     auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
-    auto extracted = step({"extract", row.kernel});
+    auto extracted = step({"extract", to_type(row.kernel)});
     if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
     // One cache mode says whether it is right; both cost twice the time.
@@ -242,12 +249,6 @@ class Loop {
     return value > 0 ? text : "-";
   }
 
-  /// Without parameters, and without template arguments where no other instance is in the table.
-  std::string shown(const Row& row) const {
-    auto alike = [&](const Row& other) { return base_name(other.kernel) == base_name(row.kernel); };
-    return std::count_if(rows_.begin(), rows_.end(), alike) > 1 ? row.kernel : base_name(row.kernel);
-  }
-
   static std::string line_of(const Row& row, const std::string& kernel) {
     char line[160];
     std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
@@ -262,7 +263,7 @@ class Loop {
     size_t small = 0;
     for (auto& row : rows_) {
       if (row.share < kSmallestShare) ++small, small_share += row.share;
-      else text += line_of(row, shown(row)) + (row.why.empty() ? "" : std::string(61, ' ') + row.why + "\n");
+      else text += line_of(row, qualified_name(row.kernel)) + (row.why.empty() ? "" : "          " + row.why + "\n");
       if (row.outcome == "kept") {
         whole *= row.measured > 0 ? row.measured : 1;
         branch = row.branch;                             // Of the last patch, which is on top of the others …

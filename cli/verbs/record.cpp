@@ -1,5 +1,6 @@
 // kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
 #include "cli/verbs.h"
+#include "core/base/process.h"
 #include "core/model/kernel_key.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
@@ -10,6 +11,8 @@ namespace kernelift::cli {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
+
+constexpr const char* kExitCodeMatters = ". If its exit code says nothing of how it went, add `|| true`";
 
 struct Options {
   RecordConfig config;
@@ -32,27 +35,20 @@ Json instances_json(const std::vector<CapturedInstance>& instances) {
   return list;
 }
 
-/// In the hot list's order, a kernel's launches in theirs.
-std::vector<const CapturedInstance*> hottest_first(const RecordOutcome& outcome) {
-  std::vector<const CapturedInstance*> sorted;
-  for (auto& kernel : outcome.info.profile)
-    for (auto& instance : outcome.instances)
-      if (instance.kernel == kernel.key) sorted.push_back(&instance);
-  return sorted;
-}
-
+/// A kernel's launches on a line, in the hot list's order: which were taken, and how much of its time each stands for.
 std::string instances_text(const RecordOutcome& outcome) {
   std::string text;
-  for (auto* one : hottest_first(outcome)) {
-    auto& instance = *one;
-    char line[200];
-    std::snprintf(line, sizeof line, "  %-12s launch %-7llu %10s  %10s  ", instance.id.c_str(),
-                  static_cast<unsigned long long>(instance.launch_index), duration_text(instance.microseconds).c_str(),
-                  size_text(instance_bytes(instance)).c_str());
-    text += line;
-    if (instance.held_out) text += "held out  ";
-    else std::snprintf(line, sizeof line, "stands for %.0f%%  ", 100 * instance.weight), text += line;
-    text += base_name(instance.kernel) + instance.geometry.text() + "\n";
+  for (auto& kernel : outcome.info.profile) {
+    std::string launches;
+    uint64_t bytes = 0;
+    for (auto& instance : outcome.instances) {
+      if (instance.kernel != kernel.key) continue;
+      char share[32];
+      std::snprintf(share, sizeof share, "%.0f%%", 100 * instance.weight);
+      launches += (launches.empty() ? "" : ", ") + std::to_string(instance.launch_index) + " (" + (instance.held_out ? "held out" : share) + ")";
+      bytes += instance_bytes(instance);
+    }
+    if (!launches.empty()) text += "  " + qualified_name(kernel.key) + ": launches " + launches + ", " + size_text(bytes) + "\n";
   }
   return text;
 }
@@ -118,7 +114,7 @@ Result<Exit> record(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(RecordOutcome outcome, record_application(request));
 
   if (!outcome.info.profile.empty()) context.say("\n" + hot_list(outcome.info.profile));
-  if (!outcome.instances.empty()) context.say("Captured:\n" + instances_text(outcome));
+  if (!outcome.instances.empty()) context.say("Captured, with the share of the kernel's time that a launch stands for:\n" + instances_text(outcome));
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);
   if (!outcome.folder.empty())
@@ -131,7 +127,7 @@ Result<Exit> record(const Context& context, const Options& options) {
   if (!outcome.application.ok()) {
     std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
                                               : "; what was recorded until then is kept";
-    return answer_is_no(options.command[0] + " " + outcome.application.describe() + kept);
+    return answer_is_no(join_command(options.command) + " " + outcome.application.describe() + kept + (outcome.application.exit_code > 0 ? kExitCodeMatters : ""));
   }
   if (outcome.folder.empty()) return nothing_captured(outcome, options.config, options.command[0], !request.cupti.empty());
   Json omissions = Json::array();

@@ -4,6 +4,7 @@
 #include "cli/report_page.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "core/model/kernel_key.h"
 #include "core/model/mep.h"
 #include "reintegrate/patch/text_diff.h"
 #include "tuner/store/run.h"
@@ -27,6 +28,36 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<Run
     rows.push_back(row);
   }
   return rows;
+}
+
+/// Where the kernel stands in the application. The lines before it are what it uses.
+std::string place_of(const Mep& mep, const std::string& text) {
+  std::string name = base_name(mep.kernel_key);
+  if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
+  size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
+  for (auto& line : split_lines(text)) {
+    since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
+    if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() && !mep.origins[at].file.empty())
+      return mep.origins[at].file + ":" + std::to_string(mep.origins[at].line);
+    ++at;
+  }
+  return mep.unit;
+}
+
+/// What apply wrote beside the run; nothing if it was not run, or by another version.
+std::optional<ReportApplied> applied_of(const fs::path& file) {
+  auto document = read_json(file);
+  if (!document.ok()) return std::nullopt;
+  auto read = reading(file.string(), [&] {
+    auto number = [](const Json& from, const char* key) { return from.is_object() && from.at(key).is_number() ? from.at(key).get<double>() : 0.0; };
+    const Json& measured = document->at("measured");
+    std::string outcome = document->at("outcome");
+    ReportApplied applied{outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : "rolled back", document->at("why"),
+                          number(document->at("predicted"), "whole"), number(measured, "speedup"), number(measured, "speedup_low"),
+                          number(measured, "speedup_high"), document->at("notes"), document->at("diff")};
+    return applied;
+  });
+  return read.ok() ? std::optional(std::move(*read)) : std::nullopt;
 }
 
 Result<ReportData> gather(const fs::path& file) {
@@ -54,13 +85,9 @@ Result<ReportData> gather(const fs::path& file) {
   if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
     data.instances = instances_of(*mep, best);
     data.proof = mep->proof_note;
-    for (auto& origin : mep->origins)
-      if (!origin.file.empty()) {
-        data.place = origin.file + ":" + std::to_string(origin.line);
-        break;
-      }
+    data.place = place_of(*mep, baseline ? baseline->candidate.source : "");
   }
-  if (auto applied = read_text(fs::path(file).replace_extension(".applied.txt")); applied.ok()) data.applied = *applied;
+  data.applied = applied_of(fs::path(file).replace_extension(".applied.json"));
   return data;
 }
 

@@ -142,6 +142,16 @@ TEST_F(ApplyBest, AnswersNoWhenNothingHoldsUp) {
   EXPECT_EQ(asked_for, (std::vector<int64_t>{1, 2}));
 }
 
+TEST_F(ApplyBest, TellsThatNothingWasTriedFromThatNothingWasFaster) {
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("had no time to try anything"), std::string::npos) << report.error().message;
+  offer.tried = 20;
+  report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message, "nothing in this run is measurably faster than the original");
+}
+
 TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
   offer.compiler_gain = trial(2, "1.0", "1.0");
   offer.compiler_gain->candidate.recipe.level = "O1";
