@@ -31,9 +31,14 @@ bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
 /// the capture where it can: of those only one may have run.
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
   auto found = index.find(word);
-  if (found.empty())
+  if (found.empty()) {
+    auto recorded = [&](auto& instance) { return key_matches(instance.kernel, word); };
+    if (capture && std::any_of(capture->instances().begin(), capture->instances().end(), recorded))
+      return refused("'" + word + "' was recorded, but no source of the application defines it: a library's kernels (thrust's, cub's) are "
+                     "not lifted, since nothing could be changed in them; kernelift scan lists the application's own");
     return usage_error("no kernel is called '" + word + "'; kernelift scan lists the " +
                        std::to_string(index.kernels.size()) + " there are");
+  }
   auto all = [&](auto&& holds) { return std::all_of(found.begin(), found.end(), holds); };
   bool namesakes = all([&](auto* one) { return one->key == found.front()->key; });
   bool one_template = all([&](auto* one) { return same_place(*one, *found.front()); });

@@ -26,6 +26,7 @@ class ErrorCollector : public clang::DiagnosticConsumer {
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
     if (level < clang::DiagnosticsEngine::Error) return;
     ++errors;
+    stopped |= level == clang::DiagnosticsEngine::Fatal;
     if (problems.size() >= kProblemsKept) return;
     llvm::SmallString<128> message;
     info.FormatDiagnostic(message);
@@ -45,6 +46,7 @@ class ErrorCollector : public clang::DiagnosticConsumer {
                          header.str() + "' file not found");
   }
   unsigned errors = 0;
+  bool stopped = false;
   std::vector<std::string> problems;
 };
 
@@ -321,7 +323,7 @@ Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const
   compiler.createDiagnostics(&errors, /*ShouldOwnClient=*/false);
   ParseAction action(errors, folder, real(root), use_despite_errors, use);
   compiler.ExecuteAction(action);
-  return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems};
+  return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems, errors.stopped};
 }
 
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
@@ -342,6 +344,7 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
   if (toolkit.errors == 0) return toolkit;
   // As many errors but other ones: the toolkit's headers had what ours stopped for.
   bool further = toolkit.errors < lean.errors || (toolkit.errors == lean.errors && toolkit.problems != lean.problems);
+  if (lean.stopped != toolkit.stopped) further = lean.stopped;
   return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true);
 }
 

@@ -110,6 +110,7 @@ struct ParseOutcome {
   HeaderSet headers = HeaderSet::Lean;  ///< The set that was used.
   unsigned errors = 0;
   std::vector<std::string> problems;  ///< The first errors, "file:line: message".
+  bool stopped = false;               ///< At a header that is missing; what comes after it was not read.
 };
 
 /// The front end's options for a unit: shared by scan, slice and proof so that all three see one program.

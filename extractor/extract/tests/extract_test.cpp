@@ -200,6 +200,16 @@ TEST_F(ExtractTest, SaysWhichKernelsAnAmbiguousWordNames) {
   EXPECT_THAT(unrecorded.error().message, HasSubstr("app::smooth"));
 }
 
+TEST_F(ExtractTest, SaysThatARecordedKernelOfALibraryIsNotLifted) {
+  scan();
+  also_ = {{"_ZN3cub7segmentEPf", 0x200000002000}};
+  capture();
+  auto outcome = extract_mep(options("cub::segment(float*)"));
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().exit, Exit::Refused);
+  EXPECT_THAT(outcome.error().message, HasSubstr("no source of the application defines it"));
+}
+
 TEST_F(ExtractTest, TakesTheOneInstanceOfATemplateThatWasCaptured) {
   scan();
   capture_twice();

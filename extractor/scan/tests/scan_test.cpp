@@ -1,9 +1,12 @@
 // scan on small applications of a few files, one aspect each: real parses in real processes.
 #include "extractor/scan/scan.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 #include "extractor/source/tests/test_app.h"
+#include "sandbox/compile/paths.h"
 
 namespace kernelift {
 namespace {
@@ -407,6 +410,16 @@ TEST(Scan, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
   ASSERT_FALSE(index.units[0].problems.empty());
   EXPECT_NE(index.units[0].problems[0].find("nowhere.h"), std::string::npos) << index.units[0].problems[0];
   EXPECT_TRUE(index.units[1].problems.empty());
+}
+
+TEST(Scan, AUnitIsReadWithTheHeadersThatReadOnHoweverManyErrorsFollow) {
+  TestApp app;
+  app.unit("a.cu", "#include <cublas_v2.h>\n__global__ void k(float* x) { x[0] = 1; }\nint a = unknown_one, b = unknown_two;\n");
+  auto index = app.scan();
+  if (!cuda_toolkit()) GTEST_SKIP() << "no toolkit here whose headers could have what ours lack";
+  ASSERT_EQ(index.units[0].problems.size(), 2u);
+  EXPECT_THAT(index.units[0].problems[0], ::testing::HasSubstr("unknown_one"));
+  EXPECT_EQ(index.units[0].headers, "toolkit");
 }
 
 TEST(Scan, AUnitThatBringsDownTheParserCostsOnlyItself) {
