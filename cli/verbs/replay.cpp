@@ -26,6 +26,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   how.warm = options.warm || !options.cold;
   how.threads = options.threads;
   how.counters = options.counters;
+  how.tell = [&](const std::string& text) { context.note("  " + text); };
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));

@@ -180,6 +180,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   EvaluatorOptions evaluation;
   evaluation.device = context.device;
+  evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
   if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
   double seconds = 0;
   if (!options.time.empty()) {

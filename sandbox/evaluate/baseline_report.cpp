@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/baseline_report.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace kernelift {
 
@@ -30,6 +31,26 @@ std::string BaselineReport::complaint() const {
 
 std::string only_by_nvcc(const std::string& complaint) {
   return "only builds by nvcc are judged here: the kernel reproduces its capture as nvcc builds it, and not as clang does (" + complaint + ")";
+}
+
+std::string takes_long(const std::string& instance, double seconds) {
+  char text[160];
+  std::snprintf(text, sizeof text, "one run of instance %s takes %.1f s here: it is repeated no more than needed", instance.c_str(), seconds);
+  return text;
+}
+
+Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline) {
+  constexpr size_t kForACandidate = 5;  // To verify one, and for a glance at its duration beside the original's.
+  if (!deadline) return done();
+  double left = std::chrono::duration<double>(*deadline - Deadline::clock::now()).count();
+  double wanted = seconds * static_cast<double>(runs + kForACandidate);
+  if (wanted <= left) return done();
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "one run of the original takes %.1f s here (instance %s), and it has to be run about %zu times before a first candidate is judged, which is "
+                "run or raced %zu times: that is %.0f s, and %.0f s are left; give it more time (--time)",
+                seconds, instance.c_str(), runs, kForACandidate, wanted, std::max(left, 0.0));
+  return answer_is_no(text);
 }
 
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {

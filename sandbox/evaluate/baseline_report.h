@@ -1,11 +1,13 @@
 // What the original taught about itself, on either device: whether it reproduces its capture, buffer by buffer, and how long
 // it takes. It crosses from runners as JSON, and people see it in replay's report.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
 #include "core/model/mep.h"
+#include "sandbox/jail/channel.h"
 
 namespace kernelift {
 
@@ -14,6 +16,9 @@ bool is_output(const Mep& mep, const MepRegion& region);
 
 /// Kernels that take longer are not repeated more than needed.
 inline constexpr double kSlowSeconds = 0.05;
+/// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be elsewhere.
+inline constexpr double kLongSeconds = 0.5;
+inline constexpr size_t kLongRoundings = 2;  ///< So many other roundings of them are run for the sake of candidates, and one otherwise.
 
 /// What the original did on one instance, buffer by buffer.
 struct BufferReport {
@@ -46,6 +51,11 @@ struct BaselineReport {
 
 /// Of a MEP whose capture clang's build does not reproduce, as `complaint` says, but nvcc's does.
 std::string only_by_nvcc(const std::string& complaint);
+/// What to say of an original as soon as one run of it is known to be long.
+std::string takes_long(const std::string& instance, double seconds);
+/// A refusal, where `seconds` a run leave no time to judge anything: the original has to be run `runs` times first, a
+/// candidate some times more. Nothing: there is time enough, or no deadline.
+Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline);
 /// What to say of an original that leaves different answers in a buffer.
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct EvaluatorOptions {
   bool share_measurements = true;      ///< Candidates of equal image and launches are measured once.
   /// When the run that this is for must be over: the original is not calibrated any longer than that.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::function<void(const std::string&)> tell = {};  ///< Is told early of an original that takes long.
 };
 
 /// Compiles and calibrates the original first: an Error says why it cannot be tuned (exit No if it does not reproduce
@@ -46,6 +48,7 @@ struct ReplayOptions {
   std::optional<Tolerance> tolerance;
   std::chrono::milliseconds launch_limit{60'000};
   bool counters = false;  ///< Also find out what the time goes into; GPUs only.
+  std::function<void(const std::string&)> tell = {};  ///< As EvaluatorOptions::tell.
 };
 
 struct ReplayReport {
@@ -78,6 +81,9 @@ struct ReplayReport {
 
 /// What a replay on a GPU other than the recorded one cannot say, as sentences.
 std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report);
+
+/// Whether launches of all instances take so long that each was run but once.
+bool all_long(const BaselineReport& report);
 
 /// How far an instance's replayed duration is from the recorded one: 0.2 is 20 % slower. nullopt: none was recorded.
 std::optional<double> in_vivo_deviation(const InstanceReport& instance);

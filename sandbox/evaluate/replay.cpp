@@ -1,5 +1,6 @@
 // Replay of the original: does it leave what the application got, and does it take as long as it took there? See
 // evaluate.h.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -38,13 +39,20 @@ Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& fold
   settings.trial.launch_limit = options.launch_limit;
   settings.trial.cold = cold;
   settings.tolerance = options.tolerance;
+  settings.for_candidates = false;
   KERNELIFT_ASSIGN(auto nursery, RunnerProcess::nursery(mep, folder, settings));
   BaselineReport report;
-  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, roundings, [](bool) {}, report));
+  RunnerVoice voice;
+  if (options.tell) voice.tell = options.tell;
+  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, roundings, voice, report));
   return report;
 }
 
 }  // namespace
+
+bool all_long(const BaselineReport& report) {
+  return std::ranges::all_of(report.instances, [](auto& instance) { return instance.seconds > kLongSeconds; });
+}
 
 std::optional<double> in_vivo_deviation(const InstanceReport& instance) {
   if (instance.recorded_seconds <= 0 || instance.seconds <= 0) return std::nullopt;
@@ -71,8 +79,8 @@ Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::pat
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code, baseline.roundings));
   }
-  // A replay that is wrong is not worth timing again.
-  if (options.cold && (!report.warm || report.warm->pass())) {
+  // A replay that is wrong is not worth timing again, nor is a launch that caches make no difference to.
+  if (options.cold && (!report.warm || (report.warm->pass() && !all_long(*report.warm)))) {
     KERNELIFT_ASSIGN(report.cold, measure(mep, folder, options, true, code, baseline.roundings));
   }
   return report;
@@ -155,8 +163,8 @@ std::string ReplayReport::text() const {
     for (auto* mode : {&warm, &cold}) {
       if (!*mode || !(**mode).instances[i].pass || !instance.pass) continue;
       const InstanceReport& timed = (**mode).instances[i];
-      text += line("  %s caches: %.3f us, spread %.1f %%", mode == &warm ? "warm" : "cold", timed.seconds * 1e6,
-                   timed.spread * 100);
+      text += line("  %s caches: %.3f us", mode == &warm ? "warm" : "cold", timed.seconds * 1e6) +
+              (timed.seconds > kLongSeconds && timed.spread == 0 ? ", one run" : line(", spread %.1f %%", timed.spread * 100));
       if (auto deviation = in_vivo_deviation(timed); deviation && compares(timed.id, mode == &cold)) {
         text +=
             line("; in the application %.3f us: ", timed.recorded_seconds * 1e6) +

@@ -23,7 +23,7 @@ constexpr std::byte kPatterns[] = {std::byte{0xc5}, std::byte{0x3a}};
 constexpr size_t kMostRanges =
     1 << 20;  // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
 constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
-constexpr int kCalibrationRounds = 7, kSlowRounds = 3;
+constexpr int kCalibrationRounds = 7, kSlowRounds = 3, kLongRounds = 1;
 constexpr int kRuns = 1, kRunsIfVarying = 7;  // Of the original beside the first, and one on other cores.
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
@@ -160,9 +160,21 @@ Result<std::optional<Runner::Results>> Runner::run_on_other_cores(size_t instanc
   return std::optional(snapshot(instance));
 }
 
-void Runner::add_envelopes() {
+Status Runner::took(size_t instance, double seconds) {
+  bool known = run_seconds_[instance] > 0;
+  run_seconds_[instance] = seconds;
+  if (known || !is_long(instance)) return done();
+  const std::string& id = mep_.instances[instance].id;
+  voice_.tell(takes_long(id, seconds));
+  auto& regions = memory_->instances()[instance].regions;
+  size_t poisoned = std::size(kPatterns) * std::ranges::count_if(regions, [](auto& region) { return region.output; });
+  size_t roundings = std::min(kLongRoundings, roundings_.size());
+  return enough_time(id, seconds, roundings + kRuns + 1 + poisoned + 2 * kLongRounds, settings_.for_candidates ? inquiry_.deadline : std::nullopt);
+}
+
+Status Runner::add_envelopes() {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  if (wanted.relative > 0 || wanted.absolute > 0) return;
+  if (wanted.relative > 0 || wanted.absolute > 0) return done();
   struct Envelopes {
     std::vector<LaneEnvelopes> regions, variables;
   };
@@ -172,15 +184,20 @@ void Runner::add_envelopes() {
     for (auto& region : memory.regions) envelopes.regions.emplace_back(region.yardstick.layout);
     for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.yardstick.layout);
   }
-  for (auto& image : roundings_) {
+  for (size_t way = 0; way < roundings_.size(); ++way) {
     TrialCode code = baseline_;
-    code.image = image;
+    code.image = roundings_[way];
+    bool all_long = std::ranges::all_of(run_seconds_, [](double seconds) { return seconds > kLongSeconds; });
+    const size_t most = settings_.for_candidates ? kLongRoundings : 1;
+    if (all_long && way >= most) break;
     // A way of rounding that does not load or run says nothing; the others still do.
     auto trial = start_trial(&code);
     if (!trial.ok() || (*trial)->loaded()) continue;
     for (size_t i = 0; i < all.size() && !ended(); ++i) {
+      if (is_long(i) && way >= most) continue;
       memory_->restore(i, false);
       if ((*trial)->run(Side::Candidate, i)) break;
+      KERNELIFT_TRY(took(i, (*trial)->last_seconds()));
       auto& memory = memory_->instances()[i];
       // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there already.
       for (size_t at = 0; at < memory.regions.size(); ++at)
@@ -195,6 +212,7 @@ void Runner::add_envelopes() {
     for (size_t at = 0; at < memory.regions.size(); ++at) all[i].regions[at].grant(memory.regions[at].yardstick);
     for (size_t at = 0; at < memory.variables.size(); ++at) all[i].variables[at].grant(memory.variables[at].yardstick);
   }
+  return done();
 }
 
 bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
@@ -253,7 +271,7 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   // Two sums by atomics say little of how far a third may be off.
   for (int run = 0; report.failure.empty() && run <= (varies ? kRunsIfVarying : kRuns); ++run) {
     bool quick = run > 0 && trial->last_seconds() <= kSlowSeconds;
-    if (run > kRuns && !quick) break;
+    if ((run > kRuns && !quick) || (run > 0 && once_is_enough(instance))) break;
     // Between two as recorded: live memory is to hold what such a one leaves.
     if (run == 1 && quick) {
       KERNELIFT_ASSIGN(std::optional<Results> elsewhere, run_on_other_cores(instance));
@@ -272,13 +290,15 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
       return done();
     }
     latest = snapshot(instance);
+    if (run == 0) KERNELIFT_TRY(took(instance, trial->last_seconds()));
     if (run == 0) first = latest;
-    else learn(latest);
+    if (run > 0 || once_is_enough(instance)) learn(latest);
   }
   report.buffers = compare(instance, nullptr);
   report.pass = report.failure.empty();
   for (auto& buffer : report.buffers) report.pass &= buffer.pass;
-  if (!report.pass) return done();
+  report.seconds = trial->last_seconds();
+  if (!report.pass || once_is_enough(instance)) return done();
   KERNELIFT_TRY(learn_writes(instance, latest));
   uint64_t changed = 0;
   for (auto& region : memory_->instances()[instance].regions)
@@ -294,10 +314,11 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
     report.pass = false, report.failure = failure->detail;
     return done();
   }
-  quiet_(true);
+  voice_.quiet(true);
   memory_->restore(instance, false);
-  TrialTimes times = trial->time(instance, seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds, batch_for(seconds));
-  quiet_(false);
+  int rounds = seconds > kLongSeconds ? kLongRounds : seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+  TrialTimes times = trial->time(instance, rounds, batch_for(seconds));
+  voice_.quiet(false);
   if (times.failure) {
     report.pass = false, report.failure = "while timed: " + times.failure->detail;
     return done();
@@ -315,7 +336,12 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::v
   report_ = {};
   // Calibration belongs to no era: only its own deadline ends it.
   inquiry_ = {}, inquiry_.deadline = deadline, inquiry_.era = std::numeric_limits<uint64_t>::max();
-  add_envelopes();
+  run_seconds_.assign(mep_.instances.size(), 0);
+  // The original is waited for longer than a candidate would be.
+  constexpr std::chrono::milliseconds kOriginalLimit{60'000};
+  const auto limit = settings_.trial.launch_limit;
+  settings_.trial.launch_limit = std::max(limit, kOriginalLimit);
+  KERNELIFT_TRY(add_envelopes());
   std::unique_ptr<Trial> trial;
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
@@ -340,8 +366,8 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::v
   // A candidate that is many times slower than the original need not be waited for.
   constexpr double kPatience = 20;
   constexpr std::chrono::milliseconds kLeastLimit{1000};
-  auto patience = std::chrono::milliseconds(static_cast<int64_t>(slowest * kPatience * 1e3));
-  settings_.trial.launch_limit = std::min(settings_.trial.launch_limit, std::max(kLeastLimit, patience));
+  auto times_slowest = [&](double factor) { return std::chrono::milliseconds(static_cast<int64_t>(slowest * factor * 1e3)); };
+  settings_.trial.launch_limit = std::min(std::max(limit, times_slowest(2)), std::max(kLeastLimit, times_slowest(kPatience)));
   group_instances();
   return report_;
 }

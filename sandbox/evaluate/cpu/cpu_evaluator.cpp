@@ -72,7 +72,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
-    if (!options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
+    if (started.error().exit == Exit::No || !options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
     return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
   }
   if (!evaluator->report_.pass())
@@ -89,13 +89,16 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
 
 CpuEvaluator::~CpuEvaluator() = default;
 
-std::function<void(bool)> CpuEvaluator::quieting() {
-  return [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
+RunnerVoice CpuEvaluator::voice() {
+  RunnerVoice voice;
+  voice.quiet = [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
+  if (options_.tell) voice.tell = options_.tell;
+  return voice;
 }
 
 Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   auto begin = Deadline::clock::now();
-  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, quieting(), report_, deadline));
+  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   fresh_ = true;
   return done();

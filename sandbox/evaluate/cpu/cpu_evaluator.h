@@ -37,7 +37,7 @@ class CpuEvaluator : public Evaluator {
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
   double confirmation_seconds() const;
-  std::function<void(bool)> quieting();
+  RunnerVoice voice();
 
   EvaluatorOptions options_;
   std::string device_;

@@ -48,11 +48,11 @@ Timing timing_of(const MepInstance& instance, double weight, const Race& race, b
 }  // namespace
 
 Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesystem::path& folder,
-                                               const RunnerSettings& settings, std::function<void(bool)> quiet) {
+                                               const RunnerSettings& settings, RunnerVoice voice) {
   std::unique_ptr<Runner> runner(new Runner);
   runner->mep_ = mep;
   runner->settings_ = settings;
-  runner->quiet_ = std::move(quiet);
+  runner->voice_ = std::move(voice);
   KERNELIFT_ASSIGN(runner->memory_, ReplayMemory::map(mep, folder));
   return runner;
 }
@@ -278,10 +278,10 @@ bool Runner::run_trial(const TrialCode& candidate, bool second, Verdict& verdict
   check_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (inquiry_.confirm && !second && !verify_perturbed(trial, verdict)) return false;
 
-  quiet_(true);
+  voice_.quiet(true);
   int races_after = second ? 0 : static_cast<int>(instances.size()), checks_after = second ? 1 : 3;
   bool good = time(trial, instances, races_after, checks_after, verdict);
-  quiet_(false);
+  voice_.quiet(false);
   if (!good) return false;
   // Nobody will ever look at a loser's results again.
   if (!inquiry_.confirm && verdict.speedup_low() <= kSmallestGain) return true;

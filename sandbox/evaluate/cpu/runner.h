@@ -22,17 +22,23 @@ struct RunnerSettings {
   TrialSettings trial;
   RaceRules race;
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's.
+  bool for_candidates = true;          ///< False: nothing but the original is asked about.
   /// In memory shared with whoever asks: what was asked in an earlier era than this is given up.
   const std::atomic<uint64_t>* era = nullptr;
 };
 
+/// What a runner says while it is at work.
+struct RunnerVoice {
+  std::function<void(bool)> quiet = [](bool) {};  ///< `true` before something is timed, `false` after.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< What a user who waits wants to know.
+};
+
 class Runner {
  public:
-  /// `quiet(true)` is called before something is timed, `quiet(false)` after.
   static Result<std::unique_ptr<Runner>> create(const Mep& mep, const std::filesystem::path& folder,
-                                                const RunnerSettings& settings, std::function<void(bool)> quiet);
+                                                const RunnerSettings& settings, RunnerVoice voice);
   /// Runs the original on every instance, compares with the capture, and derives tolerances and write sets.
-  /// `roundings`: images of the original that round otherwise. An Error when the deadline comes first.
+  /// `roundings`: images of the original that round otherwise. An Error when the deadline comes first, or is bound to.
   Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings,
                                    std::optional<Deadline> deadline = {});
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
@@ -56,7 +62,12 @@ class Runner {
   /// What the original leaves where blocks come in another order; nothing where it cannot be run so.
   Result<std::optional<Results>> run_on_other_cores(size_t instance);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
-  void add_envelopes();
+  Status add_envelopes();
+  /// One run of the original, rounded in whatever way, took so long. An Error where that leaves no time for candidates.
+  Status took(size_t instance, double seconds);
+  bool is_long(size_t instance) const { return run_seconds_[instance] > kLongSeconds; }
+  /// Further runs of it would tell nothing that is asked for.
+  bool once_is_enough(size_t instance) const { return !settings_.for_candidates && is_long(instance); }
   /// Finds the instances that stand for others when candidates are screened.
   void group_instances();
   Results snapshot(size_t instance) const;
@@ -82,12 +93,13 @@ class Runner {
 
   Mep mep_;
   RunnerSettings settings_;
-  std::function<void(bool)> quiet_;
+  RunnerVoice voice_;
   std::unique_ptr<ReplayMemory> memory_;
   TrialCode baseline_;
   std::vector<std::string> roundings_;
   std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
+  std::vector<double> run_seconds_;  ///< By instance, as far as known.
   std::vector<Timed> screened_;    ///< Heaviest first.
   Inquiry inquiry_;                ///< The one being answered.
   bool cut_ = false;               ///< Its time was over before it was.

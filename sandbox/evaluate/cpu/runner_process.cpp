@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-constexpr uint32_t kCalibrate = 1, kEvaluate = 2, kAnswer = 3, kQuiet = 4, kGo = 5, kError = 6;
+constexpr uint32_t kCalibrate = 1, kEvaluate = 2, kAnswer = 3, kQuiet = 4, kGo = 5, kError = 6, kTold = 7, kNo = 8;
 
 struct Request {
   TrialCode code;
@@ -45,11 +45,13 @@ std::optional<Request> decode(std::string_view bytes) {
 }
 
 void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings) {
-  auto quiet = [&](bool wanted) {
+  RunnerVoice voice;
+  voice.quiet = [&](bool wanted) {
     channel.send(kQuiet, WireWriter().number(wanted).take());
     channel.receive();
   };
-  auto runner = Runner::create(mep, folder, settings, quiet);
+  voice.tell = [&](const std::string& text) { channel.send(kTold, text); };
+  auto runner = Runner::create(mep, folder, settings, voice);
   while (Frame frame = channel.receive()) {
     auto request = decode(frame.body);
     if (!request) return;
@@ -58,7 +60,7 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
     } else if (frame.type == kCalibrate) {
       auto report = (*runner)->calibrate(request->code, request->roundings, request->inquiry.deadline);
       if (report.ok()) channel.send(kAnswer, to_json(*report).dump());
-      else channel.send(kError, report.error().message);
+      else channel.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
     } else {
       auto verdict = (*runner)->evaluate(request->code, request->inquiry);
       channel.send(kAnswer, verdict ? to_json(*verdict).dump() : std::string());
@@ -84,12 +86,17 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
     if (frame && frame.type == kQuiet) {
       bool wanted = WireReader(frame.body).number();
       quiets += wanted ? 1 : -1;
-      quiet_(wanted);
+      voice_.quiet(wanted);
       worker_.channel().send(kGo, {});
       continue;
     }
-    for (; quiets > 0; --quiets) quiet_(false);
+    if (frame && frame.type == kTold) {
+      voice_.tell(frame.body);
+      continue;
+    }
+    for (; quiets > 0; --quiets) voice_.quiet(false);
     if (frame && frame.type == kError) return environment_error(frame.body);
+    if (frame && frame.type == kNo) return answer_is_no(frame.body);
     if (!frame || frame.type != kAnswer) return died();
     return std::move(frame.body);
   }
@@ -97,10 +104,10 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
                                                             const std::vector<std::string>& roundings,
-                                                            std::function<void(bool)> quiet, BaselineReport& report,
+                                                            RunnerVoice voice, BaselineReport& report,
                                                             std::optional<Deadline> deadline) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
-  std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
+  std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(voice)));
   Inquiry inquiry;
   inquiry.deadline = deadline;
   KERNELIFT_ASSIGN(std::string answer, process->ask(kCalibrate, baseline, roundings, inquiry));

@@ -21,7 +21,7 @@ class RunnerProcess {
   /// dies.
   static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
                                                       const std::vector<std::string>& roundings,
-                                                      std::function<void(bool)> quiet, BaselineReport& report,
+                                                      RunnerVoice voice, BaselineReport& report,
                                                       std::optional<Deadline> deadline = {});
   /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time was
   /// over before there was one.
@@ -29,12 +29,11 @@ class RunnerProcess {
   bool alive() const { return worker_.alive(); }
 
  private:
-  RunnerProcess(Worker worker, std::function<void(bool)> quiet)
-      : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
+  RunnerProcess(Worker worker, RunnerVoice voice) : worker_(std::move(worker)), voice_(std::move(voice)) {}
   Result<std::string> ask(uint32_t request, const TrialCode& code, const std::vector<std::string>& roundings,
                           const Inquiry& inquiry);
   Worker worker_;
-  std::function<void(bool)> quiet_;
+  RunnerVoice voice_;
 };
 
 }  // namespace kernelift

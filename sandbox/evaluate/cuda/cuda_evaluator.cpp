@@ -15,6 +15,7 @@ GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
   GpuRunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.cold = options.cold;
+  settings.deadline = options.deadline;
   settings.race.most_rounds = options.most_rounds;
   settings.tolerance = options.tolerance;
   return settings;
@@ -90,7 +91,7 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
-  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application()};
+  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application(), options_.tell};
   original_key_ = code_key({}, baseline_.reply.image);
   KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
   if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());

@@ -10,6 +10,7 @@ GpuRunnerSettings gpu_settings(const ReplayOptions& options) {
   GpuRunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.tolerance = options.tolerance;
+  settings.for_candidates = false;
   return settings;
 }
 
@@ -36,7 +37,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     BaselineReport measured;
     // One process does it all, with the recorded memory in place, as long as it lives.
     if (gpu.process && !gpu.process->alive()) gpu.process.reset();
-    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}}, cold, fatal, measured, std::move(gpu.process)));
+    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}, options.tell}, cold, fatal, measured, std::move(gpu.process)));
     auto& process = gpu.process;
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
@@ -56,8 +57,8 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(first, false));
   }
-  // A replay that is wrong is not worth timing again.
-  if (options.cold && (!report.warm || report.warm->pass())) {
+  // A replay that is wrong is not worth timing again, nor is a launch that caches make no difference to.
+  if (options.cold && (!report.warm || (report.warm->pass() && !all_long(*report.warm)))) {
     KERNELIFT_ASSIGN(report.cold, measure(first, true));
   }
   if (as_run && !own.image.empty()) {

@@ -12,12 +12,22 @@ namespace kernelift {
 namespace {
 
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
-constexpr int kCalibrationRounds = 11, kSlowRounds = 3;
+constexpr int kCalibrationRounds = 11, kSlowRounds = 3, kLongRounds = 1;
 constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the first.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
 
 }  // namespace
+
+int GpuRunner::calibration_rounds(double seconds) const {
+  return seconds > kLongSeconds ? kLongRounds : seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+}
+
+Status GpuRunner::in_time() const {
+  if (!settings_.deadline || Deadline::clock::now() < *settings_.deadline) return done();
+  return answer_is_no("the time was over before the original had been measured on all " + std::to_string(mep_.instances.size()) +
+                      " recorded instances, so nothing could be tried; give it more time (--time)");
+}
 
 bool GpuRunner::user_tolerance(FloatTolerance& tolerance) const {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
@@ -36,6 +46,16 @@ Status GpuRunner::keep_results(size_t instance, std::vector<DeviceMemory>& copie
   }
   DeviceOutcome outcome = steps.run(settings_.launch_limit);
   return outcome.ok() ? done() : environment_error("copying on the GPU: " + outcome.detail);
+}
+
+void GpuRunner::take_user_tolerance() {
+  FloatTolerance users;
+  if (!user_tolerance(users)) return;
+  for (auto& memory : memory_->instances())
+    for (auto* buffers : {&memory.regions, &memory.variables})
+      for (auto& buffer : *buffers)
+        for (size_t row = 0; row < buffer.yardstick.tolerances.size(); ++row)
+          if (buffer.rows[row].type.is_float()) buffer.yardstick.tolerances[row] = users;
 }
 
 Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector<DeviceMemory>& once, bool& varies) {
@@ -68,8 +88,7 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
         FloatTolerance& tolerance = buffer.yardstick.tolerances[row];
         double ulps = judging::from_bits(finding.largest_ulps);
         varies |= ulps > 0;
-        if (given) tolerance = users;
-        else tolerance = tolerance.covering(ulps, judging::from_bits(finding.largest_absolute));
+        if (!given) tolerance = tolerance.covering(ulps, judging::from_bits(finding.largest_absolute));
       }
   return unsteady;
 }
@@ -112,14 +131,17 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
   constexpr const char* kExperiment = "rounding";
   if (roundings.empty() || settings_.fatal.contains(kExperiment)) return done();
   announce_(kExperiment);
-  for (auto& image : roundings) {
+  const size_t most = settings_.for_candidates ? kLongRoundings : 1;  // Of long ones.
+  for (size_t way = 0; way < roundings.size(); ++way) {
+    KERNELIFT_TRY(in_time());
     GpuCode code;
     TrialCode wanted;
-    wanted.image = image;
+    wanted.image = roundings[way];
     // A way of rounding that does not load or run says nothing; the others still do.
     if (code.load(device_, *memory_, mep_, wanted)) continue;
     bool ran = true;
     for (size_t i = 0; ran && i < mep_.instances.size(); ++i) {
+      if (is_long(i) && way >= most) continue;
       KERNELIFT_ASSIGN(ran, widen_envelopes(code, {i, i}));
     }
     if (ran) otherwise_.push_back(std::move(code));
@@ -210,6 +232,7 @@ Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>&
     if (!memory.regions[index].output || lost >= kMostLost || holds_addresses(memory, memory.regions[index])) continue;
     std::string experiment = kExperiment + std::to_string(instance) + " " + std::to_string(index);
     if (settings_.fatal.contains(experiment)) continue;
+    KERNELIFT_TRY(in_time());
     announce_(experiment);
     auto learned = learn_region(instance, index, results);
     if (!learned.ok()) return std::move(learned).error();
@@ -241,7 +264,8 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   if (!judged.failure) KERNELIFT_TRY(keep_results(instance, once));
   // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off.
   bool varies = false;
-  for (int run_again = 0; !judged.failure && report.failure.empty() && run_again < (varies ? kRunsIfVarying : kRuns); ++run_again) {
+  const int runs = once_is_enough(instance) ? 0 : kRuns;
+  for (int run_again = 0; !judged.failure && report.failure.empty() && run_again < (varies ? kRunsIfVarying : runs); ++run_again) {
     judged = run(baseline_, {instance, instance}, Before::Recorded, true);
     if (judged.failure) break;
     KERNELIFT_ASSIGN(report.failure, set_tolerances(instance, once, varies));
@@ -255,14 +279,14 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   report.buffers = judged.buffers;
   report.pass = report.failure.empty();
   for (auto& buffer : report.buffers) report.pass &= buffer.pass;
-  if (!report.pass) return done();
+  report.seconds = judged.seconds;
+  if (!report.pass || once_is_enough(instance)) return done();
   std::vector<DeviceMemory> results;
   KERNELIFT_TRY(keep_results(instance, results));
   once.clear();
   KERNELIFT_TRY(learn_writes(instance, results));
   report.fastest_write_seconds = fastest_write(instance);
-  int rounds = judged.seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
-  Samples samples = time(baseline_, baseline_, instance, rounds, batch_for(judged.seconds));
+  Samples samples = time(baseline_, baseline_, instance, calibration_rounds(judged.seconds), batch_for(judged.seconds));
   if (samples.failure) {
     report.pass = false, report.failure = "while timed: " + samples.failure->detail;
     return done();
@@ -296,8 +320,7 @@ Status GpuRunner::calibrate_application(const std::string& image) {
     if (judged.failure) return announce_(""), trouble("the application's own machine code, replayed: " + judged.failure->detail);
     if (judged.first) return announce_(""), trouble("the application's own machine code does not reproduce the capture in " + judged.buffers[judged.bad_buffer].name);
     if (!right) continue;
-    int rounds = judged.seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
-    Samples samples = time(baseline_, *application_, i, rounds, batch_for(judged.seconds));
+    Samples samples = time(baseline_, *application_, i, calibration_rounds(judged.seconds), batch_for(judged.seconds));
     if (!usable_) return environment_error(samples.failure->detail);
     if (samples.failure) return announce_(""), trouble("the application's own machine code, while timed: " + samples.failure->detail);
     report.application_seconds = median(samples.candidate);
@@ -325,7 +348,7 @@ void GpuRunner::limit_launches(double slowest) {
   settings_.launch_limit = std::min(settings_.launch_limit, std::max(kLeastLimit, patience));
 }
 
-bool GpuRunner::runs_at_all() {
+Result<bool> GpuRunner::runs_at_all() {
   // An original that takes a thousand times what it took in the application will not end.
   constexpr double kSlower = 1000, kLeastSeconds = 10;
   double slowest = 0;
@@ -336,7 +359,10 @@ bool GpuRunner::runs_at_all() {
       settings_.launch_limit = std::min(settings_.launch_limit, std::chrono::milliseconds(static_cast<int64_t>(patience * 1e3)));
     }
     Judged judged = run(baseline_, {i, i}, Before::Recorded, false);
-    slowest = std::max(slowest, judged.seconds);
+    slowest = std::max(slowest, judged.seconds), run_seconds_[i] = judged.seconds;
+    if (is_long(i)) settings_.tell(takes_long(report.id, judged.seconds));
+    // Run thrice more, before buffers full of poison, and in turns with itself and with the application's code.
+    if (is_long(i) && settings_.for_candidates) KERNELIFT_TRY(enough_time(report.id, judged.seconds, kRuns + 1 + kLongRoundings + 4 + 4 * kLongRounds, settings_.deadline));
     if (usable_) continue;
     for (size_t other = 0; other < mep_.instances.size(); ++other) {
       report = begin_report(other), report.pass = false;
@@ -363,10 +389,14 @@ Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
   if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok()) return environment_error("the GPU does not answer: " + outcome.detail);
   // One that does not even run is no error here: that is the answer.
-  if (!runs_at_all()) return report_;
+  take_user_tolerance();
+  run_seconds_.assign(mep_.instances.size(), 0);
+  KERNELIFT_ASSIGN(bool runs, runs_at_all());
+  if (!runs) return report_;
   KERNELIFT_TRY(add_envelopes(original.roundings));
   double slowest = 0;
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    KERNELIFT_TRY(in_time());
     InstanceReport instance = begin_report(i);
     if (!usable_) instance.pass = false, instance.failure = "not tried: the GPU was lost to an earlier instance";
     else KERNELIFT_TRY(calibrate_instance(i, instance));

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6;
+constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6, kTold = 7, kNo = 8;
 constexpr auto kOpenLimit = 90s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
@@ -42,7 +42,9 @@ class Server {
  public:
   Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
          const GpuAbilities& abilities)
-      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), abilities_(abilities) {}
+      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), abilities_(abilities) {
+    settings_.tell = [this](const std::string& text) { channel_.send(kTold, text); };
+  }
 
   void serve() {
     while (Frame frame = channel_.receive()) {
@@ -94,7 +96,7 @@ class Server {
       if (checked.ok()) check = to_json(*checked).dump();
       else report = checked.error();
     }
-    if (!report.ok()) channel_.send(kError, report.error().message);
+    if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
     else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).text(check).number(runner_->usable()).take());
   }
 
@@ -141,12 +143,15 @@ Result<std::unique_ptr<Nursery>> GpuProcess::nursery(const Mep& mep, const std::
                          }});
 }
 
-Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit) {
+Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit,
+                                    const std::function<void(const std::string&)>& tell) {
   bool sent = worker_.channel().send(request, body, {}, after(limit));
   Frame frame;
-  if (sent) frame = worker_.channel().receive(after(limit));
+  while (sent && (frame = worker_.channel().receive(after(limit))) && frame.type == kTold)
+    if (tell) tell(frame.body);
   if (frame && frame.type == kAnswer) return std::move(frame.body);
   if (frame && frame.type == kError) return environment_error(frame.body);
+  if (frame && frame.type == kNo) return answer_is_no(frame.body);
   std::string end = frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
   // One that closed its end is on its way out by itself; how it went is worth knowing.
   constexpr int kPolls = 200;
@@ -167,7 +172,7 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   WireWriter writer;
   put(writer, original.code);
   writer.texts(original.roundings).text(original.application).number(cold).texts({fatal.begin(), fatal.end()});
-  KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit));
+  KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
   WireReader reader(answer);
   std::string text = reader.text();
   notes_ = reader.texts();
@@ -201,6 +206,7 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordi
       report = std::move(*learned);
       return process;
     }
+    if (learned.error().exit == Exit::No) return std::move(learned).error();
     std::string experiment = process->experiment();
     // What one that was in use before died of may be its past: a fresh one is asked.
     if (experiment.empty() && handed_over && !process->alive()) continue;

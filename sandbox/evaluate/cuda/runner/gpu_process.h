@@ -55,7 +55,8 @@ class GpuProcess {
 
  private:
   explicit GpuProcess(Worker worker) : worker_(std::move(worker)) {}
-  Result<std::string> ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit);
+  Result<std::string> ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit,
+                          const std::function<void(const std::string&)>& tell = {});
   Worker worker_;
   DeviceFacts facts_;
   std::vector<std::string> notes_;

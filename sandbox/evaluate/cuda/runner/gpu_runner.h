@@ -24,6 +24,9 @@ struct GpuRunnerSettings {
   bool cold = false;
   RaceRules race;
   std::optional<Tolerance> tolerance;
+  bool for_candidates = true;        ///< False: nothing but the original is asked about.
+  std::optional<Deadline> deadline;  ///< The original is not calibrated any longer than that.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Of an original that takes long.
   /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "cross-check".
   /// Not tried again.
   std::set<std::string> fatal;
@@ -34,6 +37,7 @@ struct GpuOriginal {
   TrialCode code;                      ///< As our compiler builds it: what candidates of that compiler are raced against.
   std::vector<std::string> roundings;  ///< Images of it that round otherwise.
   std::string application;             ///< The machine code that the application has of it; empty: not known.
+  std::function<void(const std::string&)> tell = {};  ///< In the process that asks: GpuRunnerSettings::tell.
 };
 
 /// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
@@ -107,8 +111,14 @@ class GpuRunner {
   // calibration
   size_t heaviest() const;
   InstanceReport begin_report(size_t instance) const;
-  /// False: it does not, as report_ says.
-  bool runs_at_all();
+  /// False: it does not, as report_ says. An Error where it takes too long for candidates to be judged in time.
+  Result<bool> runs_at_all();
+  bool is_long(size_t instance) const { return run_seconds_[instance] > kLongSeconds; }
+  /// Further runs of it would tell nothing that is asked for.
+  bool once_is_enough(size_t instance) const { return !settings_.for_candidates && is_long(instance); }
+  int calibration_rounds(double seconds) const;
+  /// An Error once the time for calibration is over.
+  Status in_time() const;
   /// From now on a launch may take many times `slowest`, and no longer.
   void limit_launches(double slowest);
   Status calibrate_instance(size_t instance, InstanceReport& report);
@@ -129,6 +139,7 @@ class GpuRunner {
   void ask_perturbed();
   bool ask_perturbed(size_t instance, Perturbation kind);
   bool user_tolerance(FloatTolerance& tolerance) const;
+  void take_user_tolerance();
 
   Device& device_;
   Mep mep_;
@@ -142,6 +153,7 @@ class GpuRunner {
   std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.
   std::vector<GpuCode> otherwise_;  ///< The original, rounded otherwise.
   BaselineReport report_;
+  std::vector<double> run_seconds_;  ///< Of the original's first run, by instance.
   std::vector<Place> perturbed_;
   std::vector<DeviceMemory> perturbed_memory_;
   bool asked_perturbed_ = false;

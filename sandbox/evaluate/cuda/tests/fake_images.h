@@ -22,6 +22,8 @@ inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
   return {[body](const FakeCall& call) { return body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
 }
 
+inline int long_runs = 0;  ///< Of the image "takes long", in this process.
+
 inline std::map<std::string, FakeImage> images() {
   std::map<std::string, FakeImage> all;
   all[std::string(Support::ptx())] = host_support();
@@ -30,6 +32,7 @@ inline std::map<std::string, FakeImage> images() {
     all[name].variables["bias"] = sizeof(float);
   };
   add("original", [](const Scale& call) { return call.run(), FakeRun{100e-6}; });
+  add("takes long", [](const Scale& call) { return ++long_runs, call.run(), FakeRun{2}; });
   add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
   add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });
   add("too fast", [](const Scale& call) { return call.run(), FakeRun{1e-9}; });

@@ -71,6 +71,27 @@ TEST(GpuRunner, LooksMoreOftenAtAnOriginalWhoseRoundingVaries) {
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint() << ": the recorded run is as good as any, but unlike the first three here";
 }
 
+TEST(GpuRunner, RunsALongOriginalNoMoreThanNeeded) {
+  std::vector<std::string> told;
+  GpuRunnerSettings settings;
+  settings.tell = [&](const std::string& text) { told.push_back(text); };
+  settings.for_candidates = false;
+  Rig replayed(scale(), settings, "", "takes long");
+  ASSERT_EQ(replayed.trouble, "");
+  EXPECT_TRUE(replayed.report.pass()) << replayed.report.complaint();
+  EXPECT_NEAR(replayed.report.instances[0].seconds, 2, 1e-3);
+  EXPECT_EQ(std::exchange(fake::long_runs, 0), 2 * 2) << "whether it runs at all, and what it leaves, on two instances";
+  EXPECT_THAT(told, ::testing::ElementsAre(HasSubstr("one run of instance a takes 2.0 s here"), HasSubstr("instance b")));
+  settings.for_candidates = true, settings.deadline = Deadline::clock::now() + std::chrono::seconds(60);
+  Rig tuned(scale(), settings, "", "takes long");
+  EXPECT_EQ(tuned.trouble, "");
+  fake::long_runs = 0;
+  settings.deadline = Deadline::clock::now() + std::chrono::seconds(10);
+  Rig hurried(scale(), settings, "", "takes long");
+  EXPECT_THAT(hurried.trouble, HasSubstr("one run of the original takes 2.0 s here (instance a)"));
+  EXPECT_EQ(fake::long_runs, 1) << "it is said at once";
+}
+
 TEST(GpuRunner, DoesNotBlameTheKernelForWhatOnlyClangComputesOtherwise) {
   Rig rig(scale(), {}, "original", "wrong");
   ASSERT_EQ(rig.trouble, "");
