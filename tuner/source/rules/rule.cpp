@@ -142,7 +142,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {
       &kAccumulate, &kWarpRows, &kWarpAtomics, &kPrivateSums, &kJam, &kMergeBlocks, &kReadonly, &kFloatLiterals, &kReciprocal, &kWrap,
-      &kUnroll,     &kFastMath, &kTurnBlock,   &kCoarsen,  &kDemote,      &kHoist,    &kLaunchBounds,  &kPadShared,   &kConstantTable};
+      &kUnroll,     &kFastMath, &kTurnBlock,   &kCoarsen,  &kDemote,      &kLaunchBounds,  &kPadShared,   &kConstantTable};
   return rules;
 }
 

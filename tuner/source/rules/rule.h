@@ -62,7 +62,7 @@ struct Rule {
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kHoist, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
+extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
     kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
 const std::vector<const Rule*>& all_rules();
 const Rule* find_rule(std::string_view name);

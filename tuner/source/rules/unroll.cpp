@@ -1,4 +1,5 @@
-// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids it.
+// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids it. Loops
+// within one that is not to be unrolled are left alone: somebody wants little code there (jam, merge_blocks).
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -17,6 +18,21 @@ std::optional<int64_t> constant_bound(const KernelSource& source, const clang::F
   return value.Val.getInt().getExtValue();
 }
 
+bool stays_small(const KernelSource& source, const clang::Stmt* loop) {
+  for (const clang::Stmt* up = source.parent(loop); up; up = source.parent(up)) {
+    auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(up);
+    if (!attributed) continue;
+    for (auto* attribute : attributed->getAttrs()) {
+      auto* hint = llvm::dyn_cast<clang::LoopHintAttr>(attribute);
+      auto* count = hint && hint->getOption() == clang::LoopHintAttr::UnrollCount ? hint->getValue() : nullptr;
+      auto factor = count && !count->isValueDependent() ? count->getIntegerConstantExpr(source.context()) : std::nullopt;
+      // clang itself takes a count of 1 for "disable".
+      if (hint && ((factor && *factor == 1) || hint->getState() == clang::LoopHintAttr::Disable)) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   int64_t factor = values.at("factor");
@@ -25,6 +41,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       auto begin = source.offset(loop->getForLoc());
       if (!begin || !source.first_on_line(*begin)) continue;
       if (auto* outer = source.parent(loop); outer && llvm::isa<clang::AttributedStmt>(outer)) continue;
+      if (stays_small(source, loop)) continue;
       auto bound = constant_bound(source, loop);
       if (factor == 0 && (!bound || *bound > kLongestFullUnroll)) continue;
       if (factor > 1 && bound && factor > *bound) continue;

@@ -148,21 +148,6 @@ TEST(Coarsen, RefusesAGridStrideLoop) {
   EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (; i < n; i += gridDim.x * blockDim.x) y[i] = 1;\n}\n", {{"turns", 2}}), "");
 }
 
-TEST(Hoist, ComputesInvariantProductsOnce) {
-  EXPECT_THAT(after("hoist", kProduct, {{"strength", 0}}), HasSubstr("const int offset = j * n;\n    for (int i = 0; i < n; i++) {\n      c[j] += a[offset + i] * b[i * n + j];"));
-}
-
-TEST(Hoist, TurnsACountersProductIntoARunningSum) {
-  std::string text = after("hoist", kProduct, {{"strength", 1}});
-  EXPECT_THAT(text, HasSubstr("int i_step = (0) * (n);\n"));
-  EXPECT_THAT(text, HasSubstr("for (int i = 0; i < n; i++, i_step += n) {"));
-  EXPECT_THAT(text, HasSubstr("b[i_step + j]"));
-}
-
-TEST(Hoist, LeavesWhatTheLoopChanges) {
-  EXPECT_EQ(after("hoist", "__global__ void k(float *y, int n) {\n  int w = n;\n  for (int i = 0; i < n; ++i) {\n    y[w * n] = 1;\n    w++;\n  }\n}\n", {{"strength", 0}}), "");
-}
-
 TEST(FloatLiterals, GiveFloatExpressionsFloatLiterals) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
               HasSubstr("y[0] = 0.5f * y[1] + (y[2] - 1.f) * 2e-3f;"));
@@ -400,48 +385,25 @@ TEST(RuleProposer, StacksEditsOnWhatProvedFast) {
   EXPECT_THAT(history.best()->candidate.note, HasSubstr("; "));
 }
 
-/// Every text that is proposed, when each is as fast as `speed` says and came out as the code that `image` says.
-std::vector<std::string> all_proposed(const std::function<double(const std::string&)>& speed, const std::function<double(const std::string&)>& image) {
+TEST(RuleProposer, TriesEveryIdeaOfTheOriginalThoughOthersBecameFaster) {
   History history;
-  auto measured = [&](const std::string& text) {
-    Verdict verdict = fake_ok(speed(text));
-    verdict.counters["image_id"] = image(text);
-    return verdict;
-  };
   Candidate original;
   original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, measured(kProduct), {}, {}, 0});
+  history.add({1, original, fake_ok(1), {}, {}, 0});
   RuleProposer proposer(facts(), arguments());
   std::vector<std::string> texts;
+  // Each edit makes it a little faster, so that the fastest are always far from the original.
   for (int64_t id = 2; id < 120; ++id) {
     auto proposals = proposer.propose(history, 1);
     if (proposals.empty()) break;
     texts.push_back(proposals[0].candidate.source);
-    proposer.learn(history.add({id, proposals[0].candidate, measured(texts.back()), {}, proposals[0].parents, 0}));
+    double speed = 1 + static_cast<double>(texts.back().size()) * 1e-4;
+    proposer.learn(history.add({id, proposals[0].candidate, fake_ok(speed), {}, proposals[0].parents, 0}));
   }
-  return texts;
-}
-
-TEST(RuleProposer, TriesEveryIdeaOfTheOriginalThoughOthersBecameFaster) {
-  // Each edit makes it a little faster, so that the three fastest are always far from the original.
-  auto texts = all_proposed([](auto& text) { return 1 + static_cast<double>(text.size()) * 1e-4; }, [](auto& text) { return static_cast<double>(text.size()); });
   auto source = KernelSource::parse(kProduct, arguments());
   for (auto* rule : all_rules())
     for (auto& opportunity : opportunities(*rule, *source, facts()))
       EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits))) << rule->name << " " << opportunity.place;
-}
-
-TEST(RuleProposer, StacksOnOneOfThoseWhoseCodeIsEqual) {
-  // The bound changes nothing: text with it and text without come out as equal code.
-  auto unbound = [](const std::string& text) {
-    size_t at = text.find("__launch_bounds__");
-    return at == text.npos ? text : text.substr(0, at) + text.substr(text.find(')', at) + 2);
-  };
-  auto texts = all_proposed([&](auto& text) { return 1 + static_cast<double>(unbound(text).size()) * 1e-4; },
-                            [&](auto& text) { return static_cast<double>(std::hash<std::string>()(unbound(text)) % 100000); });
-  size_t further = 0;
-  for (size_t i = 0; i < 40; ++i) further += unbound(texts.at(i)) != texts.at(i);
-  EXPECT_LE(further, 16u) << "most of the first forty should be more than another bound";
 }
 
 TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {

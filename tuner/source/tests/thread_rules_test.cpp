@@ -365,6 +365,13 @@ TEST(WarpRows, KnowWhatACallSetsByItsAddress) {
   EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";
 }
 
+TEST(Jam, KeepsWhatSeldomRunsSmall) {
+  std::string text = after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("} else {\n#pragma unroll 1\n    for (int turn = 0;"));
+  EXPECT_EQ(offers("unroll", kGemm, {{"factor", 4}}).size(), 1u);
+  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u) << "the loop of the neighbours, not the one of the few that are left";
+}
+
 TEST(WarpAtomics, SendOneLaneToMemory) {
   std::string text = after("warp_atomics", "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                            "  if (i < n)\n    atomicAdd(total, x[i] * 2);\n  atomicMax(&most[blockIdx.x], i);\n}\n");

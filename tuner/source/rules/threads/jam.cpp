@@ -117,7 +117,7 @@ void Jammer::conditions(const clang::Expr* condition, bool leaves, std::vector<c
   }
 }
 
-/// The original text in a loop over the neighbours.
+/// The original text in a loop over the neighbours, which seldom runs: it should stay small, and loops in it as they are.
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
@@ -139,7 +139,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), edits);
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips +
+  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips +
          *text + "\n" + indent + "}\n";
   return true;
 }
@@ -292,6 +292,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 const Rule kJam = {"jam", "let each thread work on several neighbours at once",
                    "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
                    "front of the guard touches memory",
-                   {{"x", {1, 2, 4}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
+                   {{"x", {1, 4, 2, 8}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

@@ -113,7 +113,8 @@ std::string Merger::name_of(size_t axis, const std::string& number) const {
   return axes_[axis].second.block + " * " + std::to_string(axes_[axis].second.count) + (number == "0" ? "" : " + " + number);
 }
 
-/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory.
+/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory. It seldom
+/// runs and should stay small, loops in it as they are.
 bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
   std::string turn = source_.fresh_name("turn"), blocks;
   int64_t count = 1;
@@ -135,7 +136,7 @@ bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::
   if (!text) return false;
   *text = with_names(*text, names);
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + indent + "  __syncthreads();\n" +
+  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + indent + "  __syncthreads();\n" +
          indent + "  " + *text + "\n" + indent + "}\n";
   return true;
 }
