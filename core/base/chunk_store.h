@@ -26,7 +26,7 @@ inline constexpr uint32_t kChunkStoreVersion = 2;
 inline constexpr uint32_t kLargestChunk = 16 << 20;  ///< Larger sizes in a record's head are damage, not data.
 
 /// Appends chunks; put() may be called by several threads at once, which then hash and compress side by side. Memory:
-/// one compressed chunk per thread, and 16 bytes per distinct chunk to know what is there already.
+/// one compressed chunk per thread, and about 100 bytes per distinct chunk to know what is there already.
 class ChunkWriter {
  public:
   /// Fails if the file exists: an archive is never appended to by a second process.
@@ -60,7 +60,8 @@ class ChunkReader {
   Status read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const;
   /// The same, into memory of the chunk's size; what is there after an Error means nothing.
   Status read(const Hash& hash, std::span<std::byte> out) const;
-  /// "blobs.klb: no record at offset 4096 (up to 8192)": places that could not be understood, empty for a sound file.
+  /// "blobs.klb: damaged record at offset 4096 (readable again from 8192)": places that could not be understood; empty if
+  /// the file is sound.
   const std::vector<std::string>& damage() const;
 
  private:

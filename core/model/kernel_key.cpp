@@ -1,4 +1,4 @@
-// Canonical keys by demangling and then reducing what the compilers add of their own; see kernel_key.h and DESIGN D12.
+// Canonical keys by demangling and then reducing what the compilers add of their own; see kernel_key.h.
 // Works on the demangled text because nvcc, clang and the host toolchain agree there, and nowhere before.
 #include "core/model/kernel_key.h"
 

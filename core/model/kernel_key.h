@@ -1,5 +1,5 @@
-// Canonical keys: the one name under which a kernel or variable is known to nvcc, clang and the recorder alike
-// (DESIGN D12). A mangled name is demangled; internal-linkage marks, anonymous-namespace hashes and clang's
+// Canonical keys: the one name under which a kernel or variable is known to nvcc, clang and the recorder alike.
+// A mangled name is demangled; internal-linkage marks, anonymous-namespace hashes and clang's
 // __static__/__intern__ suffixes are reduced to one token, so that three spellings of one entity compare equal.
 #pragma once
 #include <string>

@@ -55,7 +55,7 @@ Result<Stage> stage_from_name(const std::string&);
 Json to_json(const Verdict&);
 Result<Verdict> verdict_from_json(const Json&, const std::string& where);
 
-/// A gain counts only when the interval's lower bound exceeds this (DESIGN §5).
+/// A gain counts only when the interval's lower bound exceeds this.
 inline constexpr double kSmallestGain = 1.01;
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// Claims about core/model/kernel_key.h: one entity, three compilers' spellings, one key (DESIGN D12).
+// Claims about core/model/kernel_key.h: one entity, three compilers' spellings, one key.
 #include "core/model/kernel_key.h"
 
 #include <gtest/gtest.h>

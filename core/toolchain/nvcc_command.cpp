@@ -463,7 +463,7 @@ Status expand(const std::vector<std::string>& argv, const fs::path& folder, int 
       continue;
     }
     fs::path path = folder / file;
-    if (!fs::exists(path))
+    if (std::error_code ignored; !fs::exists(path, ignored))
       return usage_error("the response file " + path.string() + " does not exist; run the build first, it is written by it");
     auto text = read_text(path);
     if (!text.ok()) return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);

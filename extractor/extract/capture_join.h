@@ -1,4 +1,4 @@
-// Which kernel of the source a captured launch is of (DESIGN D12). The canonical key says nearly always; where several
+// Which kernel of the source a captured launch is of. The canonical key says nearly always; where several
 // files have kernels of one key, further signs decide: the file that the recorder knew, the file's name that nvcc
 // hides in the names of what is local to it, the parameters' layout, the company of a module's other kernels, and at last
 // the machine code itself, against what the file's own compile command makes.

@@ -1,5 +1,5 @@
 // See captured_inputs.h. The one thing a MEP cannot reproduce is the address of a module variable: in a new image it is
-// another one (DESIGN D2). Where a type says that there is an address, replay writes the new one there; where a value only
+// another one. Where a type says that there is an address, replay writes the new one there; where a value only
 // looks like one in what has no known type, the kernel is refused by name.
 #include "extractor/extract/captured_inputs.h"
 

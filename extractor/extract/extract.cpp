@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "core/base/file.h"
@@ -144,23 +147,45 @@ void guard_instantiation(Slice& slice) {
   slice.origins.insert(slice.origins.begin() + line, LineOrigin{});
 }
 
-Status take_place(const fs::path& fresh, const fs::path& place) {
-  std::error_code code;
-  fs::path old = place.string() + ".replaced";
-  fs::remove_all(old, code);
-  if (fs::exists(place, code)) {
-    // The MEP that goes must not be gone before the one that comes is on the disk.
-    if (int folder = ::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-      ::syncfs(folder);
-      ::close(folder);
-    }
-    fs::rename(place, old, code);
+/// Where a MEP is written before it takes its place: a folder of its own beside it, which goes when this goes.
+class Scaffold {
+ public:
+  ~Scaffold() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
-  if (!code) fs::rename(fresh, place, code);
-  if (code) return environment_error("cannot put the MEP at " + place.string() + ": " + code.message());
-  fs::remove_all(old, code);
-  return done();
-}
+  Status raise(const fs::path& place) {
+    std::error_code code;
+    fs::create_directories(place.parent_path(), code);
+    std::string name = (place.parent_path() / ("." + place.filename().string() + "-XXXXXX")).string();
+    if (code || !::mkdtemp(name.data()))
+      return environment_error("cannot create a folder in " + place.parent_path().string() + ": " +
+                               (code ? code.message() : std::strerror(errno)) + "; choose another place with --out");
+    folder_ = name;
+    fs::create_directories(fresh() / "data", code);
+    return code ? environment_error("cannot create " + fresh().string() + ": " + code.message()) : done();
+  }
+  fs::path fresh() const { return folder_ / "fresh"; }
+  Status take_place(const fs::path& place) {
+    std::error_code code, ignored;
+    fs::path old = folder_ / "old";
+    if (fs::exists(place, ignored)) {
+      // The MEP that goes must not be gone before the one that comes is on the disk.
+      if (int folder = ::open(fresh().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+        ::syncfs(folder);
+        ::close(folder);
+      }
+      fs::rename(place, old, code);
+    }
+    if (!code) fs::rename(fresh(), place, code);
+    if (!code) return done();
+    if (fs::exists(old, ignored)) fs::rename(old, place, ignored);
+    return environment_error("cannot put the MEP at " + place.string() + ": " + code.message());
+  }
+
+ private:
+  fs::path folder_;
+};
 
 /// A folder that is neither empty nor a MEP is the user's own.
 Status check_place(const fs::path& place) {
@@ -228,12 +253,9 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
                    ", which another file defines; kernels that need several files of relocatable code are not lifted");
 
-  fs::path fresh = place.string() + ".new";
-  fs::remove_all(fresh, code);
-  fs::create_directories(fresh / "data", code);
-  if (code)
-    return environment_error("cannot create " + fresh.string() + ": " + code.message() +
-                             "; choose another place with --out");
+  Scaffold scaffold;
+  KERNELIFT_TRY(scaffold.raise(place));
+  const fs::path fresh = scaffold.fresh();
   auto written = [&]() -> Status {
     MepProgram program;
     program.mep = describe(index, *kernel, slice);
@@ -256,11 +278,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);
     return write_mep_program(program, options.templates, fresh);
   }();
-  if (written.ok()) written = take_place(fresh, place);
-  if (!written.ok()) {
-    fs::remove_all(fresh, code);
-    return std::move(written).error();
-  }
+  KERNELIFT_TRY(written);
+  KERNELIFT_TRY(scaffold.take_place(place));
   return place;
 }
 

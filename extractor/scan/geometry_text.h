@@ -1,4 +1,4 @@
-// Launch geometry as an expression a tuner can turn (DESIGN D10). The arguments of a launch are followed through local
+// Launch geometry as an expression a tuner can turn. The arguments of a launch are followed through local
 // dim3 and integer variables, small helper functions and macros, back to text over constants, parameters and variables:
 //     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block
 //     "BLOCK"

@@ -1,5 +1,5 @@
 // Knobs: the named integer constants (macros, const and constexpr variables, enumerators) that feed a kernel, its
-// launch geometry, or both. They are what the user already meant to be turned (DESIGN D10). Only constants whose value
+// launch geometry, or both. They are what the user already meant to be turned. Only constants whose value
 // is one literal count: turning a derived one would break what it is derived from. A class's constants do not count: they
 // say what the type is (a traits' width, a table's row), to all who use it.
 #pragma once

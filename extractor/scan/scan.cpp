@@ -122,7 +122,9 @@ std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const S
       int ends[2];
       Child child;
       child.unit = next;
-      if (pipe(ends) != 0 || (child.process = fork()) < 0) {
+      const bool has_pipe = pipe(ends) == 0;
+      if (!has_pipe || (child.process = fork()) < 0) {
+        if (int reason = errno; has_pipe) close(ends[0]), close(ends[1]), errno = reason;
         results[next] = {};
         results[next].units.push_back(describe(units[next]));
         results[next].units.front().problems.push_back(std::string("no process could be started: ") +

@@ -1,6 +1,6 @@
 // A module cut down to one kernel and what it reaches, with the state that a host can change kept open: the form in
 // which two compiles of a kernel are compared, and in which a kernel may be optimised without believing initial values
-// that the application overwrites (cudaMemcpyToSymbol on a `static __constant__` table; DESIGN D6).
+// that the application overwrites (cudaMemcpyToSymbol on a `static __constant__` table).
 #pragma once
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
 // slice: the source text that one kernel needs, cut out of its translation unit, with a map back to the original lines
-// and a proof that it means the same (DESIGN D6). Where no slice can be cut or proven, the whole unit is given as one
+// and a proof that it means the same. Where no slice can be cut or proven, the whole unit is given as one
 // flat text, and the note says why. Nothing is written here: the MEP writer decides where the text goes.
 #pragma once
 #include <string>

@@ -173,8 +173,11 @@ TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {
   auto request = options("smooth");
   request.out = scratch_.path() / "out";
   ASSERT_TRUE(extract_mep(request).ok());
+  for (auto* name : {"out.new", "out.replaced"}) fs::create_directories(scratch_.path() / name);
   auto again = extract_mep(request);
   EXPECT_TRUE(again.ok()) << again.error().message;
+  for (auto* name : {"out.new", "out.replaced"}) EXPECT_TRUE(fs::exists(scratch_.path() / name)) << "the user's own";
+  for (auto& entry : fs::directory_iterator(scratch_.path())) EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
   fs::create_directories(scratch_.path() / "mine");
   ASSERT_TRUE(write_atomically(scratch_.path() / "mine" / "notes.txt", std::string_view("mine")).ok());
   request.out = scratch_.path() / "mine";

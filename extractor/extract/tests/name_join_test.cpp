@@ -1,4 +1,4 @@
-// DESIGN D12: one test per spelling. The same source is compiled by nvcc and by clang, whole and relocatable, and what
+// One test per spelling. The same source is compiled by nvcc and by clang, whole and relocatable, and what
 // each calls its kernels and variables must come down to one canonical key: by it a capture of a binary that nvcc built
 // finds the source that clang reads.
 #include <gmock/gmock.h>
