@@ -54,6 +54,7 @@ th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line)
 td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
+@media(max-width:640px){svg text{font-size:15px}}
 .source{fill:var(--source);color:var(--source)}.params{fill:var(--params);color:var(--params)}.compiler{fill:var(--compiler);color:var(--compiler)}
 .baseline{fill:var(--baseline);color:var(--baseline)}.bad{stroke:var(--bad);color:var(--bad)}.key{font-weight:600}
 )css";
@@ -73,11 +74,12 @@ std::string chart(const ReportData& data) {
     return kHeight - kBottom - at * (kHeight - kTop - kBottom);
   };
   std::string svg = "<svg viewBox=\"0 0 1000 300\" role=\"img\" aria-label=\"speedup of each candidate\">";
-  for (double tick : {0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0}) {
-    if (std::log2(tick) < low || std::log2(tick) > high) continue;
+  for (double tick : {0.25, 0.5, 0.8, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0}) {
+    bool fine = tick == 0.8 || tick == 1.1 || tick == 1.25;
+    if (std::log2(tick) < low || std::log2(tick) > high || (fine && high - low > 2)) continue;
     std::string at = number(y(tick), 1);
     svg += "<line x1=\"52\" x2=\"984\" y1=\"" + at + "\" y2=\"" + at + "\" stroke=\"var(--line)\"" + (tick == 1 ? " stroke-width=\"2\"" : "") +
-           "/><text x=\"44\" y=\"" + number(y(tick) + 4, 1) + "\" text-anchor=\"end\">" + number(tick, tick < 1 || tick == 1.5 ? 2 : 0) + "×</text>";
+           "/><text x=\"44\" y=\"" + number(y(tick) + 4, 1) + "\" text-anchor=\"end\">" + number(tick, tick < 2 && tick != 1 ? 2 : 0) + "×</text>";
   }
   double best = 1;
   std::string path = "M52 " + number(y(1), 1);

@@ -380,7 +380,7 @@ class Planner {
       reaches_others_ |= others != 0;
       if (others != 0)
         notes_.push_back("'" + mep_.kernel_name + "' is an instance of a template: the edit applies to " +
-                         (others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
+                         (others == 1 ? "its other instance" : others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
     }
     const ScannedKernel* mine = this_kernel();
     for (auto& [file, edits] : edits_) {
