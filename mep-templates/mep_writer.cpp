@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <set>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -100,7 +99,7 @@ class Tables {
     return "{" + quoted(file) + ", " + sum + "}";
   }
 
-  /// Opens `static const TYPE NAME[] = {` and returns NAME, or "nullptr" where C++ allows no empty array.
+  /// Adds `static const TYPE NAME[] = {CONTENT};` and returns NAME; without content "nullptr", since no array is empty.
   std::string array(const char* type, const std::string& name, const std::string& content) {
     if (content.empty()) return "nullptr";
     text_ += std::string("static const ") + type + " " + name + "[] = {" + content + "};\n";
@@ -159,7 +158,8 @@ class Tables {
     }
     for (auto& parameter : instance.parameters)
       parameters += "{" + std::to_string(parameter.offset) + ", " + std::to_string(parameter.size) + "}, ";
-    for (auto& slot : argument_slots(instance))
+    const auto addresses = argument_slots(instance);
+    for (auto& slot : addresses)
       slots += "{" + std::to_string(slot.offset) + ", " + std::to_string(slot.region) + "}, ";
     for (auto& region : instance.regions) {
       KERNELIFT_ASSIGN(std::string before, data(region.before));
@@ -204,7 +204,7 @@ class Tables {
     row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
     row += counted(array("kl_replay::Parameter", "kl_parameters_" + number, parameters), instance.parameters.size()) +
            ", ";
-    row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), argument_slots(instance).size()) + ",\n     ";
+    row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), addresses.size()) + ",\n     ";
     row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
     row +=
         counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + ", ";
@@ -271,11 +271,18 @@ std::string own_flags(const std::vector<std::string>& command) {
     std::string_view name = std::string_view(words[i]).substr(std::min<size_t>(words[i].find_first_not_of('-'), words[i].size()));
     if (std::find(std::begin(kRepeated), std::end(kRepeated), name.substr(0, name.find('='))) == std::end(kRepeated)) continue;
     repeated.push_back(words[i]);
-    bool value_follows = name.find('=') == name.npos && i + 1 < words.size() && !words[i + 1].starts_with("--") &&
+    bool value_follows = name.find('=') == name.npos && i + 1 < words.size() &&
                          (name == "Xptxas" || name == "ptxas-options" || !words[i + 1].starts_with("-"));
     if (value_follows) repeated.push_back(words[++i]);
   }
   return repeated.empty() ? "" : " " + join_command(repeated);
+}
+
+/// Inside double quotes in a CMakeLists.txt.
+std::string cmake_escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) out += (c == '"' || c == '\\' || c == '$' ? "\\" : "") + std::string(1, c);
+  return out;
 }
 
 /// Flags a plain build must be given; empty for most applications.
@@ -458,7 +465,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
     }
   KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder, program.sums).write());
   std::string flags = build_flags(mep, words), options;
-  if (!flags.empty()) options = "target_compile_options(replay PRIVATE \"SHELL:" + flags.substr(1) + "\")\n";
+  if (!flags.empty()) options = "target_compile_options(replay PRIVATE \"SHELL:" + cmake_escaped(flags.substr(1)) + "\")\n";
   if (flags.find("rdc=true") != flags.npos || flags.find("relocatable-device-code=true") != flags.npos)
     options += "set_target_properties(replay PROPERTIES " + words.cmake + "_SEPARABLE_COMPILATION ON)\n";
   size_t count = mep.instances.size();

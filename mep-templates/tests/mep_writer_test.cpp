@@ -145,6 +145,13 @@ TEST_F(MepWriterTest, SaysSoWhenTheTemplatesAreOfAnotherVersion) {
   EXPECT_FALSE(fs::exists(folder_ / "main.cu"));
 }
 
+TEST_F(MepWriterTest, QuotesInARepeatedFlagReachCMakeAsTheyAre) {
+  auto program = sample();
+  program.mep.compile_command = {"/usr/local/cuda/bin/nvcc", "-Xptxas", "--name=\"a $b\"", "-c", "scale.cu"};
+  ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder_).ok());
+  EXPECT_THAT(*read_text(folder_ / "CMakeLists.txt"), HasSubstr(R"("SHELL:-Xptxas '--name=\"a \$b\"'")"));
+}
+
 TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   auto program = sample();
   program.mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159";
