@@ -313,7 +313,7 @@ TEST(RuleProposer, BeginsWithWhatSuitsTheKernel) {
 
 TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
   // Two arrays of 4 KiB at 0x1000 and 0x4000; a and b are pointers, c is a structure with one more.
-  auto shared = [](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) {
+  auto known = [](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) {
     Mep mep;
     mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}, {"c", "View", "", false, ""}};
     MepInstance instance;
@@ -330,8 +330,9 @@ TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
     std::memcpy(apart.arguments.data(), places, 16), std::memcpy(apart.arguments.data() + 24, places + 2, 8);
     mep.instances = {instance, apart};
     mep.instances[1].regions[1].pointer_stride = 0;
-    return RuleContext::of(mep).shared_pointers;
+    return RuleContext::of(mep);
   };
+  auto shared = [&](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) { return known(addresses, pointer_stride).shared_pointers; };
   using Set = std::set<size_t>;
   EXPECT_EQ(shared({0x1000, 0x1000, 0}), (Set{0, 1}));
   EXPECT_EQ(shared({0x1000, 0x1020, 0}), (Set{0, 1})) << "smooth(buffer, buffer + 8, n): the ranges overlap";
@@ -340,6 +341,7 @@ TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
   EXPECT_EQ(shared({0x1000, 0x4000, 0}, 8), (Set{0, 1})) << "addresses lie in memory";
   EXPECT_EQ(shared({0x9000, 0x9000, 0}), (Set{0, 1})) << "nothing of it was recorded";
   EXPECT_EQ(shared({0, 0, 0}), Set{});
+  EXPECT_EQ(known({0x1000, 0x4800, 0}).extents.at(1), 0x1000u) << "as far as in the launch that pointed to the beginning";
 }
 
 TEST(Rules, LeaveMacrosAlone) {

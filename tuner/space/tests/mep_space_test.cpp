@@ -134,6 +134,15 @@ TEST(MepSpace, ComposesWithALaunchThatAParentAlreadyChanged) {
   EXPECT_EQ(candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->grid.x, 8u);
 }
 
+TEST(MepSpace, SaysWhatTheParentHadDoneBeforeWhatItTurns) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  Candidate rewritten = parent("#define B 64\n");
+  rewritten.tier = "source", rewritten.note = "readonly parameters of k";
+  auto space = MepSpace::create(mep, rewritten);
+  EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note, "readonly parameters of k; B 64 -> 32");
+}
+
 TEST(MepSpace, ContinuesFromAValueThatItsParentAlreadyHolds) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
