@@ -1,5 +1,5 @@
 // Whole programs (programs/*.cu): built by the compiler shims as a user's build would, run, and believed only if their own
-// checks say PASS. A program's first lines may name its compiler and flags.
+// checks say PASS. A program's first lines may name its compiler and flags, and what it needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "sandbox/compile/paths.h"
 
 namespace fs = std::filesystem;
 using namespace kernelift;
@@ -75,6 +76,7 @@ TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
   fs::path source = kPrograms / GetParam();
   auto text = read_text(source);
   ASSERT_TRUE(text.ok());
+  if (!note(*text, "needs", "").empty() && !cuda_cxx_libraries()) GTEST_SKIP() << "needs the CUDA toolkit's headers";
   build_and_run("$T/bin/" + note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " + source.string() + " -o $P");
 }
 

@@ -1,4 +1,5 @@
 // cub's algorithms within a warp and within a block: the toolkit's headers, with the inline PTX that they have.
+// needs: cub of the CUDA toolkit
 #include <algorithm>
 #include <cub/cub.cuh>
 #include <numeric>

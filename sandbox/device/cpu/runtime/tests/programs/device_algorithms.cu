@@ -1,4 +1,5 @@
 // cub's algorithms over whole arrays: blocks that hand values to later blocks, launches chosen by the function's attributes.
+// needs: cub of the CUDA toolkit
 #include <algorithm>
 #include <cub/cub.cuh>
 #include <numeric>

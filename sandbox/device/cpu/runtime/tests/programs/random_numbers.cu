@@ -1,4 +1,5 @@
 // cuRAND's generators for device code: first values that are published elsewhere, and jumps that end where steps end.
+// needs: curand_kernel.h of the CUDA toolkit
 #include <cstdint>
 
 #include "check.h"
