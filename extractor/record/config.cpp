@@ -55,4 +55,19 @@ std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(co
           {kBytes, std::to_string(instance_bytes)}};
 }
 
+KernelPattern::KernelPattern(const RecordConfig& config) {
+  nothing_ = config.profile_only || config.instances == 0;
+  if (config.kernel.empty()) return;
+  try {
+    pattern_.emplace(config.kernel);
+  } catch (const std::regex_error&) {
+    nothing_ = broken_ = true;
+  }
+}
+
+bool KernelPattern::wants(const std::string& key, const std::string& mangled) const {
+  if (nothing_) return false;
+  return !pattern_ || std::regex_search(key, *pattern_) || std::regex_search(mangled, *pattern_);
+}
+
 }  // namespace kernelift

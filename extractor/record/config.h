@@ -15,6 +15,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,19 @@ struct RecordConfig {
   /// nullopt when the environment does not ask for a recording.
   static std::optional<RecordConfig> from_environment();
   std::vector<std::pair<std::string, std::string>> to_environment(const std::string& library) const;
+};
+
+/// Which kernels are to be captured, by canonical or mangled name.
+class KernelPattern {
+ public:
+  explicit KernelPattern(const RecordConfig& config);
+  bool wants(const std::string& key, const std::string& mangled) const;
+  bool broken() const { return broken_; }  ///< No regular expression; the verb has checked it, others may not have.
+  bool wants_nothing() const { return nothing_; }
+
+ private:
+  std::optional<std::regex> pattern_;
+  bool nothing_ = false, broken_ = false;
 };
 
 }  // namespace kernelift

@@ -40,14 +40,8 @@ std::string unit_of(const kl_record_launch& launch) {
 }  // namespace
 
 Recorder::Recorder(RecordConfig config, const kl_runtime_view& view)
-    : config_(std::move(config)), view_(view), archive_(config_.folder) {
-  if (config_.kernel.empty()) return;
-  try {
-    pattern_.emplace(config_.kernel);
-  } catch (const std::regex_error&) {
-    archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
-    config_.profile_only = true;
-  }
+    : config_(std::move(config)), view_(view), pattern_(config_), archive_(config_.folder) {
+  if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
 void Recorder::stop(const std::string& why) {
@@ -66,9 +60,7 @@ Recorder::Kernel& Recorder::kernel_of(const kl_record_launch& launch) {
                           {},
                           InstanceChooser(config_.instances, config_.skip),
                           {}});
-    slot->wanted =
-        !config_.profile_only && config_.instances > 0 &&
-        (!pattern_ || std::regex_search(slot->key, *pattern_) || std::regex_search(slot->mangled, *pattern_));
+    slot->wanted = pattern_.wants(slot->key, slot->mangled);
   }
   last_ = launch.kernel;
   return *(last_kernel_ = slot.get());
@@ -107,7 +99,8 @@ void Recorder::launch_begin(const kl_record_launch& launch) {
 
 bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, const AllocationMap& live) {
   OwnTime timer(own_seconds_);
-  std::span variables(launch.image->variables, launch.image ? launch.image->variable_count : 0);
+  std::span<const kl_variable> variables;
+  if (launch.image) variables = {launch.image->variables, launch.image->variable_count};  // Else it is unloaded.
   std::vector<Parameter> parameters;
   for (auto& parameter : std::span(launch.kernel->parameters, launch.kernel->parameter_count))
     parameters.push_back({parameter.offset, parameter.size});

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,7 +48,7 @@ class Recorder {
 
   RecordConfig config_;
   const kl_runtime_view& view_;
-  std::optional<std::regex> pattern_;
+  KernelPattern pattern_;
   Archive archive_;  ///< When it has stopped, launches are still counted.
   std::unordered_map<const kl_kernel*, std::unique_ptr<Kernel>> kernels_;
   const kl_kernel* last_ = nullptr;

@@ -100,16 +100,23 @@ Status CudaRecorder::start(const std::string& cupti_path) {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return refused("the application, or another tool, uses CUPTI already, and there can be one only");
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
+  Status begun = begin();
+  // The application may want to profile itself: nobody else may hold CUPTI then.
+  if (!begun.ok()) cupti_.cuptiUnsubscribe(subscriber_);
+  return begun;
+}
+
+Status CudaRecorder::begin() {
   // Of a profile, activity records say it all, but for the graphs.
   if (!enable_callbacks(config_.profile_only) && !config_.profile_only)
     return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
-  off_ = false;
+  graph_timing_.start();
   if (config_.profile_only) {
     KERNELIFT_TRY(start_activity(cupti_));
-    graph_timing_.start();
     activity_on_ = true;
   }
+  off_ = false;
   return done();
 }
 
@@ -193,30 +200,37 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       graph_recorder_.launched();
       return;
     }
-    if (*call.correlationData == kTimed) graph_timing_.time_kernels(false);
+    if (*call.correlationData == kTimed) graph_timing_.launched();
     else if (*call.correlationData != kInside) return;
-    bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
-    switch (parts[cbid]) {
-      case kMemory: note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_); break;
-      case kGraph: graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing()); break;
-      // All these begin with the stream.
-      case kCaptureBegin:
-        if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
-        break;
-      case kLoad:
-        if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
-          auto& load = *static_cast<const cuModuleLoadData_params*>(call.functionParams);
-          modules_.code_given(*load.module, load.image);
-        }
-        break;
-      case kCaptureEnd: stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams)); break;
-      default: break;
-    }
-    gate_.leave();
+    note_end(cbid, call);
     if (parts[cbid] == kLaunch && ending_) late_launch(call.context);
   } catch (...) {
-    if (!before) gate_.leave();
     off_ = true;
+  }
+}
+
+/// The thread is outside the gate then, whatever happens.
+void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  struct Leaving {
+    Gate& gate;
+    ~Leaving() { gate.leave(); }
+  } leaving{gate_};
+  bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
+  switch (parts[cbid]) {
+    case kMemory: return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
+    case kGraph: return graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
+    // All these begin with the stream.
+    case kCaptureBegin:
+      if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
+      return;
+    case kLoad:
+      if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
+        auto& load = *static_cast<const cuModuleLoadData_params*>(call.functionParams);
+        modules_.code_given(*load.module, load.image);
+      }
+      return;
+    case kCaptureEnd: return stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
+    default: return;
   }
 }
 
@@ -271,7 +285,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 void CudaRecorder::time_kernels() {
   if (activity_on_ || activity_on_.exchange(true)) return;
   auto status = start_activity(cupti_);
-  if (status.ok()) return graph_timing_.start();
+  if (status.ok()) return;
   std::lock_guard lock(turn_);
   archive_.omit("durations", status.error().message);
 }
@@ -296,17 +310,17 @@ uint64_t CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackDa
   CUgraphExec handle = static_cast<const cuGraphLaunch_params*>(call.functionParams)->hGraph;
   auto [graph, due] = graphs_.launched(handle);
   if (stillness_.capturing()) due = false;  // Nothing can be switched, and no image taken.
-  if (due && (!graph || graph->opaque)) look_into_graph();
+  bool known = graph && !graph->opaque;
+  if (due && !known) look_into_graph();
   if (graph && graph->wanted) {
     if (!due) graph_recorder_.passed(*graph);
     else if (graph_in_parts(cbid, call, graph)) return kInParts;
   }
-  if (!activity_on_) graphs_.launched_untimed(handle);
-  if (!activity_on_ || !graph_timing_.only_wholes()) return kInside;
-  graphs_.await(call.correlationId, handle);
-  if (!due) return kInside;
-  graph_timing_.time_kernels(true);
-  return kTimed;
+  if (activity_on_ && !graph_timing_.only_wholes()) return kInside;
+  auto kernels = activity_on_ ? graph_timing_.launch(due, known, call.correlationId) : GraphTiming::Kernels::Untimed;
+  if (!activity_on_ || kernels == GraphTiming::Kernels::RunUp) graphs_.launched_untimed(handle);
+  else graphs_.await(call.correlationId, handle);
+  return kernels == GraphTiming::Kernels::Timed ? kTimed : kInside;
 }
 
 bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
@@ -346,14 +360,14 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
 void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
   ClosedGate closed(gate_);
   try {
-    take_after(*static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS);
+    take_after(*static_cast<const CUresult*>(call.functionReturnValue));
   } catch (...) {
     off_ = true;
   }
   pending_.reset();
 }
 
-void CudaRecorder::take_after(bool launched) {
+void CudaRecorder::take_after(CUresult launched) {
   OwnCall ours;
   OwnTime timer(own_seconds_, &turn_);
   NoFileSizeSignal guard;
@@ -366,8 +380,11 @@ void CudaRecorder::take_after(bool launched) {
     std::lock_guard lock(turn_);
     if (auto awaited = awaited_.find(correlation); awaited != awaited_.end())
       kernel = awaited->second.kernel, traits = awaited->second.traits, known_us = kernel->longest_us;
+    if (launched != CUDA_SUCCESS)
+      archive_.omit(launch_text(instance.kernel, instance.launch_index),
+                    "the driver did not launch it: " + cuda_error_text(driver_, launched));
   }
-  if (!launched || !kernel || !taking_.after(instance, pending_->context, known_us))
+  if (launched != CUDA_SUCCESS || !kernel || !taking_.after(instance, pending_->context, known_us))
     return settle(correlation, nullptr, "");
   settle(correlation, &traits, instance.id);
   std::lock_guard lock(turn_);
@@ -392,6 +409,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   if (off_) return;
   try {
     if (run.whole_graph) return graphs_.ran_whole(run.correlation);
+    if (run.in_graph && graph_timing_.was_run_up(run.correlation)) return;
     if (run.in_graph) graphs_.ran_in_kernels(run.correlation);
     std::lock_guard lock(turn_);
     if (!run.name) {
@@ -521,6 +539,7 @@ void CudaRecorder::let_go(const std::string& why) {
   gate_.enter();  // After an image that is being taken.
   try {
     if (activity_on_) stop_activity(cupti_);
+    graph_timing_.stop();
     off_ = true;
     cupti_.cuptiUnsubscribe(subscriber_);
     std::lock_guard lock(turn_);

@@ -62,12 +62,14 @@ class CudaRecorder {
     CUcontext context = nullptr;
   };
 
+  Status begin();
   bool enable_callbacks(bool only_graphs = false);
+  void note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_exit(const CUpti_CallbackData& call);
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
                    std::vector<std::byte> arguments, uint64_t index);
-  void take_after(bool launched);
+  void take_after(CUresult launched);
   void late_launch(CUcontext context);
   uint64_t graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   bool graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
@@ -75,7 +77,6 @@ class CudaRecorder {
   void look_into_graph();
   void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
-  void want(CudaKernel& kernel);
   void write_manifest(bool complete);
   std::string device_text(int ordinal) const;
 

@@ -40,21 +40,6 @@ bool uses_textures(const CudaDriver& driver, const CudaKernel& kernel) {
 
 }  // namespace
 
-KernelPattern::KernelPattern(const RecordConfig& config) {
-  nothing_ = config.profile_only || config.instances == 0;
-  if (config.kernel.empty()) return;
-  try {
-    pattern_.emplace(config.kernel);
-  } catch (const std::regex_error&) {
-    nothing_ = broken_ = true;
-  }
-}
-
-bool KernelPattern::wants(const std::string& key, const std::string& mangled) const {
-  if (nothing_) return false;
-  return !pattern_ || std::regex_search(key, *pattern_) || std::regex_search(mangled, *pattern_);
-}
-
 CudaKernel* KernelTable::find(CUfunction handle, const char* symbol, bool busy) {
   struct Entry {
     const KernelTable* table = nullptr;

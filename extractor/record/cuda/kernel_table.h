@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,19 +30,6 @@ struct CudaKernel {
   std::optional<InstanceChooser> chooser;
   std::string mark;  ///< In its instances' ids; empty before the first.
   double longest_us = 0;
-};
-
-/// Which kernels are to be captured, by canonical or mangled name.
-class KernelPattern {
- public:
-  explicit KernelPattern(const RecordConfig& config);
-  bool wants(const std::string& key, const std::string& mangled) const;
-  bool broken() const { return broken_; }
-  bool wants_nothing() const { return nothing_; }
-
- private:
-  std::optional<std::regex> pattern_;
-  bool nothing_ = false, broken_ = false;
 };
 
 class KernelTable {

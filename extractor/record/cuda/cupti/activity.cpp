@@ -67,7 +67,6 @@ void flush_activity(const Cupti& cupti) { cupti.cuptiActivityFlushAll(CUPTI_ACTI
 void stop_activity(const Cupti& cupti) {
   flush_activity(cupti);
   cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
 }  // namespace kernelift
