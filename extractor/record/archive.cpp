@@ -132,12 +132,16 @@ bool Archive::has_room(const std::string& what, const std::vector<ReachedRegion>
     return false;
   }
   struct statvfs disk {};
-  if (statvfs(folder_.c_str(), &disk) == 0 && uint64_t(disk.f_bavail) * disk.f_frsize < kDiskReserve) {
-    stop("everything from " + what,
-         "the disk that holds " + folder_ + " has less than " + bytes_text(kDiskReserve) + " left");
-    return false;
-  }
-  return true;
+  if (statvfs(folder_.c_str(), &disk) != 0) return true;
+  uint64_t left = uint64_t(disk.f_bavail) * disk.f_frsize;
+  std::string where = "the disk that holds " + folder_;
+  if (left < kDiskReserve)
+    stop("everything from " + what, where + " has less than " + bytes_text(kDiskReserve) + " left");
+  // Before and after; that images compress is not known yet.
+  else if (total > (left - kDiskReserve) / 2)
+    omit(what, where + " has " + bytes_text(left) + " left, and its images may take " + bytes_text(2 * total));
+  else return true;
+  return false;
 }
 
 void Archive::write_manifest(CaptureInfo info, double own_seconds, bool complete) {

@@ -1,7 +1,10 @@
 // See hot_list.h.
 #include "extractor/record/hot_list.h"
 
+#include <algorithm>
 #include <cstdio>
+
+#include "core/model/kernel_key.h"
 
 namespace kernelift {
 namespace {
@@ -34,30 +37,37 @@ std::string size_text(uint64_t bytes) {
 }
 
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
-  double total = total_of(profile);
+  constexpr double kNegligible = 0.001;  // Of the kernels' time.
+  double total = total_of(profile), rest = 0;
+  size_t shown = 0;
   char line[160];
-  std::snprintf(line, sizeof line, "%7s %10s %9s %10s %10s %10s  %s\n", "Share", "Total", "Calls", "Median", "Min",
+  std::snprintf(line, sizeof line, "%10s %9s %8s %9s %9s %9s  %s\n", "Of kernels", "Total", "Calls", "Median", "Min",
                 "Max", "Kernel");
   std::string text = line;
-  for (size_t i = 0; i < profile.size() && i < most; ++i) {
-    auto& kernel = profile[i];
-    if (kernel.total_us == 0) {  // Launched, but not timed: no kernel that was asked for had been launched yet.
-      std::snprintf(line, sizeof line, "%7s %10s %9llu %10s %10s %10s  ", "-", "-",
-                    static_cast<unsigned long long>(kernel.count), "-", "-", "-");
-      text += line + kernel.key + "\n";
+  auto name = [&](const KernelProfile& kernel) {
+    std::string qualified = qualified_name(kernel.key);
+    auto namesakes = std::count_if(profile.begin(), profile.end(),
+                                   [&](auto& other) { return qualified_name(other.key) == qualified; });
+    return (namesakes > 1 ? kernel.key : qualified) + "\n";
+  };
+  for (auto& kernel : profile) {
+    bool timed = kernel.total_us > 0;  // Else no kernel that was asked for had been launched yet.
+    if (shown >= most || (timed && kernel.total_us < kNegligible * total)) {
+      rest += kernel.total_us;
       continue;
     }
-    std::snprintf(line, sizeof line, "%6.1f%% %10s %9llu %10s %10s %10s  ", 100 * kernel.total_us / total,
-                  duration_text(kernel.total_us).c_str(), static_cast<unsigned long long>(kernel.count),
-                  duration_text(kernel.median_us).c_str(), duration_text(kernel.min_us).c_str(),
-                  duration_text(kernel.max_us).c_str());
-    text += line + kernel.key + "\n";
+    ++shown;
+    auto calls = static_cast<unsigned long long>(kernel.count);
+    if (timed)
+      std::snprintf(line, sizeof line, "%9.1f%% %9s %8llu %9s %9s %9s  ", 100 * kernel.total_us / total,
+                    duration_text(kernel.total_us).c_str(), calls, duration_text(kernel.median_us).c_str(),
+                    duration_text(kernel.min_us).c_str(), duration_text(kernel.max_us).c_str());
+    else std::snprintf(line, sizeof line, "%10s %9s %8llu %9s %9s %9s  ", "-", "-", calls, "-", "-", "-");
+    text += line + name(kernel);
   }
-  if (profile.size() > most) {
-    double rest = 0;
-    for (size_t i = most; i < profile.size(); ++i) rest += profile[i].total_us;
-    std::snprintf(line, sizeof line, "%6.1f%% %10s  in %zu more kernels\n", 100 * rest / total,
-                  duration_text(rest).c_str(), profile.size() - most);
+  if (shown < profile.size()) {
+    std::snprintf(line, sizeof line, "%9.1f%% %9s  in %zu more kernel%s\n", 100 * rest / total,
+                  duration_text(rest).c_str(), profile.size() - shown, profile.size() - shown > 1 ? "s" : "");
     text += line;
   }
   return text;

@@ -8,7 +8,7 @@
 
 namespace kernelift {
 
-/// Aligned text, one line per kernel; more than `most` kernels are summed up in a last line.
+/// Aligned text, one line per kernel; those after `most`, or of no weight, are summed up in a last line.
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most = 20);
 Json hot_list_json(const std::vector<KernelProfile>& profile);
 

@@ -68,8 +68,7 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   bool first = instances_of(traits.geometry).empty();
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
-  bool due =
-      (first && (free_slot || power_of_spread(ordinal))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
+  bool due = (first && free_slot) || power_of_spread(ordinal) || rare || cluster.unlike_any;
   return due && (free_slot || victim_for(traits.geometry).has_value());
 }
 

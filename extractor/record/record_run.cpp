@@ -2,6 +2,7 @@
 // kernels is the recording, the others are kept inside it under processes/ and named.
 #include "extractor/record/record_run.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,23 +23,35 @@ struct ProcessRecording {
 };
 
 volatile std::sig_atomic_t interrupts = 0;
+pid_t* application = nullptr;  ///< In memory that it shares with us until it begins.
 
-/// While the application runs, Ctrl-C is for it; we stay to keep what it recorded. A handler, not SIG_IGN: the
-/// application would inherit that.
+/// While the application runs, Ctrl-C is for it, and so are a lost terminal and a batch system's notice; we stay to
+/// keep what it recorded. A handler, not SIG_IGN: the application would inherit that.
 class OutliveInterrupt {
  public:
   OutliveInterrupt() {
     interrupts = 0;
+    void* shared = mmap(nullptr, sizeof *application, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    application = shared == MAP_FAILED ? nullptr : static_cast<pid_t*>(shared);
     struct sigaction ours{};
-    ours.sa_handler = [](int) { interrupts = interrupts + 1; };
+    ours.sa_handler = [](int signal) {
+      interrupts = interrupts + 1;
+      // A terminal sends these to all of its processes; others may send them to us alone.
+      if (signal != SIGINT && application && *application > 0) kill(*application, signal);
+    };
     ours.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &ours, &before_);
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &ours, &before_[i]);
   }
-  ~OutliveInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  ~OutliveInterrupt() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    if (application) munmap(application, sizeof *application);
+    application = nullptr;
+  }
   bool seen() const { return interrupts > 0; }
 
  private:
-  struct sigaction before_{};
+  static constexpr int kSignals[] = {SIGINT, SIGHUP, SIGTERM};
+  struct sigaction before_[std::size(kSignals)]{};
 };
 
 double kernel_time(const CaptureInfo& info) {
@@ -98,6 +111,26 @@ std::vector<ProcessRecording> read_recordings(const fs::path& folder, RecordOutc
   return recordings;
 }
 
+/// The one that captured something, and of several the one that spent most time in kernels.
+ProcessRecording& best_of(std::vector<ProcessRecording>& recordings) {
+  return *std::max_element(recordings.begin(), recordings.end(), [](auto& a, auto& b) {
+    bool empty_a = a.capture.instances().empty(), empty_b = b.capture.instances().empty();
+    return empty_a != empty_b ? empty_a : a.kernel_us < b.kernel_us;
+  });
+}
+
+/// What a record that was killed itself left unfinished is put aside.
+void rescue(const fs::path& fresh, const fs::path& place, RecordOutcome& outcome) {
+  RecordOutcome unfinished;
+  auto recordings = read_recordings(fresh, unfinished);
+  if (recordings.empty() || best_of(recordings).capture.instances().empty()) return;
+  std::error_code code;
+  fs::remove_all(place, code);
+  if (rename_folder(best_of(recordings).folder, place).ok())
+    outcome.notes.push_back("an earlier kernelift record was killed; what it had captured is in " + place.string() +
+                            ": rename that to capture to use it");
+}
+
 }  // namespace
 
 uint64_t instance_bytes(const CapturedInstance& instance) {
@@ -120,6 +153,8 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   KERNELIFT_TRY(create_state_folder(request.state));
   fs::path state = fs::absolute(request.state);
   fs::path fresh = state / "capture.new";
+  RecordOutcome outcome;
+  rescue(fresh, state / "capture.lost", outcome);
   fs::remove_all(fresh, code);
   fs::create_directories(fresh, code);
   if (code)
@@ -151,12 +186,15 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
     if (program.find('/') == std::string::npos ? !find_program(program) : access(program.c_str(), X_OK) != 0)
       return environment_error("cannot start " + program + ": no such program");
   }
-  RecordOutcome outcome;
   if (const char* other = std::getenv("CUDA_INJECTION64_PATH"); other && *other && !request.cuda_library.empty())
     outcome.notes.push_back("CUDA_INJECTION64_PATH named " + std::string(other) +
                             "; while recording, the driver loads the recorder in its place");
   {
     OutliveInterrupt outlive;
+    options.prepare = [] {
+      if (application) *application = getpid();
+      return done();
+    };
     KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
     outcome.interrupted = outlive.seen() && !outcome.application.ok();
   }
@@ -168,17 +206,14 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
                                  ? "it ended before its first call, or was not built for the CPU device"
                                  : "it ended before its first call"));
   if (!recordings.empty()) {
-    auto best = std::max_element(recordings.begin(), recordings.end(), [](auto& a, auto& b) {
-      bool empty_a = a.capture.instances().empty(), empty_b = b.capture.instances().empty();
-      return empty_a != empty_b ? empty_a : a.kernel_us < b.kernel_us;
-    });
+    ProcessRecording* best = &best_of(recordings);
     outcome.info = best->capture.info();
     outcome.instances = best->capture.instances();
     outcome.stored_bytes = fs::file_size(best->folder / "blobs.klb", code);
     fs::path place = request.config.profile_only ? state / "profile" : state / "capture";
     if (request.config.profile_only || !outcome.instances.empty()) {
       for (auto& other : recordings) {
-        if (&other == &*best) continue;
+        if (&other == best) continue;
         fs::create_directories(best->folder / "processes", code);
         KERNELIFT_TRY(rename_folder(other.folder, best->folder / "processes" / other.folder.filename()));
         outcome.notes.push_back("another process launched kernels too; its recording is " +

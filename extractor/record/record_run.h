@@ -33,7 +33,7 @@ struct RecordOutcome {
   uint64_t stored_bytes = 0;                ///< On disk, all instances together.
   std::vector<std::string> notes;           ///< Things the user should know, one sentence each.
   bool runtime_seen = false;                ///< Some process used the CPU device's runtime, or NVIDIA's driver.
-  bool interrupted = false;                 ///< Ctrl-C ended the run; what was recorded until then is kept.
+  bool interrupted = false;  ///< Ctrl-C, or a signal for us, ended the run; what was recorded until then is kept.
 };
 
 /// An Error only if the application or the recording could not be started; what the run came to is in the outcome.

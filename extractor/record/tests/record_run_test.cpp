@@ -139,6 +139,30 @@ TEST_F(RecordRunTest, OutlivesCtrlCAndKeepsWhatWasRecorded) {
   EXPECT_FALSE(record_application(request({"fail"}))->interrupted);
 }
 
+TEST_F(RecordRunTest, OutlivesABatchSystemsNoticeAndPassesItOn) {
+  auto sleeping = request({});
+  sleeping.command = {"/bin/sh", "-c", "kill -TERM $PPID; sleep 60"};
+  auto outcome = record_application(sleeping);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->interrupted);
+  EXPECT_EQ(outcome->application.signal, SIGTERM);
+}
+
+TEST_F(RecordRunTest, KeepsAsideWhatAKilledRecordHadCaptured) {
+  auto earlier = record_application(request({"run"}));
+  ASSERT_TRUE(earlier.ok());
+  fs::path state = scratch_.path() / ".kernelift";
+  fs::create_directories(state / "capture.new");
+  fs::rename(state / "capture", state / "capture.new/process-7");  // As if it had been killed at that time.
+  auto outcome = record_application(request({"idle"}));
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_EQ(outcome->notes.size(), 1u);
+  EXPECT_THAT(outcome->notes[0], HasSubstr("capture.lost"));
+  auto kept = Capture::open(state / "capture.lost");
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->instances().size(), earlier->instances.size());
+}
+
 TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
   auto idle = record_application(request({"idle"}));
   ASSERT_TRUE(idle.ok());
@@ -288,11 +312,19 @@ TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
   std::vector<KernelProfile> profile;
   for (int i = 0; i < 5; ++i) profile.push_back({"k" + std::to_string(i), "", 10, 1000.0 / (i + 1), 1, 2, 3, {}});
   auto text = hot_list(profile, 3);
-  EXPECT_THAT(text, HasSubstr(" 43.8%    1.00 ms        10     2.0 us     1.0 us     3.0 us  k0\n"));
+  EXPECT_THAT(text, HasSubstr("     43.8%   1.00 ms       10    2.0 us    1.0 us    3.0 us  k0\n"));
   EXPECT_THAT(text, HasSubstr("in 2 more kernels"));
   EXPECT_EQ(hot_list({{"k", "", 7, 0, 0, 0, 0, {}}}).substr(hot_list({}).size()),
-            "      -          -         7          -          -          -  k\n")
+            "         -         -        7         -         -         -  k\n")
       << "launched, not timed";
+  profile = {{"ns::k<int>(int*)", "", 10, 1000, 1, 2, 3, {}},
+             {"f(int)", "", 10, 900, 1, 2, 3, {}},
+             {"f(float)", "", 10, 800, 1, 2, 3, {}},
+             {"tiny()", "", 10, 1, 1, 2, 3, {}}};
+  text = hot_list(profile);
+  EXPECT_THAT(text, HasSubstr("  ns::k<int>\n"));
+  EXPECT_THAT(text, HasSubstr("  f(float)\n")) << "an overload";
+  EXPECT_THAT(text, HasSubstr("in 1 more kernel\n"));
   EXPECT_EQ(size_text(1536), "1.5 KiB");
   EXPECT_EQ(duration_text(0.25), "250 ns");
 }

@@ -61,6 +61,27 @@ TEST_F(RecorderTest, SeesInPlaceUpdatesOfMemoryAndVariables) {
   EXPECT_EQ(after, 42);
 }
 
+TEST_F(RecorderTest, TakesALaunchWhoseModuleHasBeenUnloaded) {
+  auto* data = runtime_.allocate<float>(10);
+  auto arguments = fake::pack(data);
+  Recorder recorder(config(), runtime_.view);
+  kl_record_launch unloaded{&kernel_.kernel, nullptr, nullptr, {1, 1, 1}, {32, 1, 1}, 0, 0, arguments.data(), 0};
+  recorder.launch_begin(unloaded);
+  recorder.launch_end(unloaded, 1e-6);
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok());
+  ASSERT_EQ(capture->instances().size(), 1u);
+  EXPECT_TRUE(capture->instances()[0].variables.empty());
+}
+
+TEST_F(RecorderTest, LeavesAnInstanceOutThatTheDiskHasNoRoomForAndTakesSmallerOnes) {
+  Archive archive(scratch_.path().string());
+  EXPECT_FALSE(archive.has_room("a giant", {{0, uint64_t(1) << 60, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
+  EXPECT_FALSE(archive.stopped());
+  EXPECT_TRUE(archive.has_room("another", {{0, 1000, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
+}
+
 TEST_F(RecorderTest, LeavesFailedLaunchesOut) {
   auto* data = runtime_.allocate<float>(10);
   Recorder recorder(config(), runtime_.view);
