@@ -5,8 +5,6 @@
 // itself. Where the driver refuses that, memory goes elsewhere, the addresses that are known are rewritten, and the
 // output says so.
 #pragma once
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -107,6 +107,7 @@ inline int run_all(const Program& program, int argc, char** argv) {
     }
     return kPass;
   }
+  open_driver();
   Memory memory(program, options);
   std::string device = open_device();
   std::printf("%s\non %s, captured on %s\n", program.kernel_name, device.c_str(), program.captured_on);

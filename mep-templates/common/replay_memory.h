@@ -1,8 +1,7 @@
 // ---- memory -----------------------------------------------------------------------------------------------
 // Addresses are reserved for all launches at once, before the device is opened, so that nothing of this process lies
-// there; while the driver starts, which maps gigabytes wherever it finds room, they are held by a mapping of our own. Memory
-// is mapped for one launch at a time, so that the largest decides how much is needed. What cannot have its address lies
-// elsewhere, and whatever is known to point to it is rewritten.
+// there; memory is mapped for one launch at a time, so that the largest decides how much is needed. What cannot have its
+// address lies elsewhere, and whatever is known to point to it is rewritten.
 
 namespace kl_replay {
 
@@ -14,13 +13,7 @@ class Memory {
       for (int r = 0; r < program.instances[i].region_count; ++r)
         if (options.only.empty() || options.only == program.instances[i].id)
           wanted.push_back(rounded(program.instances[i].regions[r], kReserveGranule));
-    wanted = merged(wanted);
-    std::vector<Range> held;
-    for (const Range& range : wanted)
-      if (hold(range)) held.push_back(range);
-    open_driver();
-    for (const Range& range : held) munmap(reinterpret_cast<void*>(range.begin), range.end - range.begin);
-    for (const Range& range : wanted) reservations_.push_back({range, !options.relocate && reserve_range(range)});
+    for (const Range& range : merged(wanted)) reservations_.push_back({range, !options.relocate && reserve_range(range)});
   }
 
   /// Maps what `instance` needs. Dies, with the byte count, where the device has too little memory.
@@ -89,13 +82,6 @@ class Memory {
     const Region* region;
     u64 to;
   };
-  static bool hold(const Range& range) {
-    void* wanted = reinterpret_cast<void*>(range.begin);
-    void* got = mmap(wanted, range.end - range.begin, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != MAP_FAILED && got != wanted) munmap(got, range.end - range.begin);  // An old kernel takes it for a hint.
-    return got == wanted;
-  }
   bool at_recorded(const Region& region) const {
     for (const Reservation& one : reservations_)
       if (region.address >= one.range.begin && region.address < one.range.end) return one.granted;

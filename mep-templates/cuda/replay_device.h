@@ -7,7 +7,9 @@
 #if defined(KERNELIFT_LEAN_HEADERS) && !defined(KERNELIFT_CPU_DEVICE)
 #define KERNELIFT_CPU_DEVICE 1
 #endif
-#ifndef KERNELIFT_CPU_DEVICE
+#ifdef KERNELIFT_CPU_DEVICE
+#include <sys/mman.h>
+#else
 #include <cuda.h>
 #endif
 

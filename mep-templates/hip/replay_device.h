@@ -6,6 +6,9 @@
 #if defined(KERNELIFT_LEAN_HEADERS) && !defined(KERNELIFT_CPU_DEVICE)
 #define KERNELIFT_CPU_DEVICE 1
 #endif
+#ifdef KERNELIFT_CPU_DEVICE
+#include <sys/mman.h>
+#endif
 
 namespace kl_replay {
 

@@ -1,8 +1,6 @@
 // See address_space.h. A mapping must not cross from one reservation into the next, so memory is made of pieces.
 #include "sandbox/device/cuda/address_space.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -75,20 +73,8 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
   return done();
 }
 
-void AddressSpace::hold(uint64_t begin, uint64_t end) {
-  for (uint64_t block = down(begin, kReservationBlock); block < end; block += kReservationBlock) {
-    void* wanted = reinterpret_cast<void*>(block);
-    void* got = mmap(wanted, kReservationBlock, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == wanted) held_.insert(block);
-    else if (got != MAP_FAILED) munmap(got, kReservationBlock);  // A kernel that takes it for a hint.
-  }
-}
-
 void AddressSpace::reserve_early(uint64_t begin, uint64_t end) {
-  begin = down(begin, kReservationBlock), end = up(end, kReservationBlock);
-  for (auto held = held_.lower_bound(begin); held != held_.end() && *held < end; held = held_.erase(held))
-    munmap(reinterpret_cast<void*>(*held), kReservationBlock);
-  (void)reserve(begin, end).ok();
+  (void)reserve(down(begin, kReservationBlock), up(end, kReservationBlock)).ok();
 }
 
 Result<AddressSpace::Piece> AddressSpace::map(uint64_t address, uint64_t bytes) {

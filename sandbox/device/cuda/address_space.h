@@ -4,7 +4,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <set>
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/device.h"
@@ -19,9 +18,6 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
   AddressSpace(const CudaDriver& driver, int ordinal, std::shared_ptr<const bool> lost)
       : driver_(driver), ordinal_(ordinal), lost_(std::move(lost)) {}
   ~AddressSpace();
-  /// Keeps the blocks around `begin` to `end` from whatever the driver maps while it starts, until reserve_early(): host
-  /// and device share one space of addresses.
-  void hold(uint64_t begin, uint64_t end);
   /// Reserves the blocks around `begin` to `end`, if they can be had; place() says it where they cannot.
   void reserve_early(uint64_t begin, uint64_t end);
   Result<DeviceMemory> place(uint64_t address, uint64_t bytes);
@@ -35,7 +31,6 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
   const CudaDriver& driver_;
   int ordinal_;
   std::map<uint64_t, uint64_t> reserved_;  ///< begin → end, as they were reserved.
-  std::set<uint64_t> held_;                ///< Blocks that hold() mapped, without access.
   std::shared_ptr<const bool> lost_;
 };
 

@@ -54,7 +54,6 @@ class CudaDevice : public Device {
 
   Status open(const CudaDeviceOptions& options) {
     space_ = std::make_shared<AddressSpace>(driver_, ordinal_, lost_);
-    for (auto [begin, end] : options.wanted) space_->hold(begin, end);
     KERNELIFT_TRY(check(driver_.cuInit(0), "the NVIDIA driver does not start"));
     for (auto [begin, end] : options.wanted) space_->reserve_early(begin, end);
     int count = 0;
