@@ -30,10 +30,6 @@ constexpr int kRepeats = 64;                              ///< Known candidates 
 /// them on the hottest kernel before it breeds pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
 
-/// Of all candidates, what the compiler's may be while others have ideas: theirs are made and built in no time, and would
-/// take the places of rewrites that are still getting better.
-constexpr double kCompilerShare = 1.0 / 3;
-
 struct InFlight {
   Candidate candidate;
   std::vector<int64_t> parents;
@@ -170,15 +166,7 @@ std::vector<size_t> Tuning::order() const {
       for (size_t arm : ranking)
         if (proposers_[arm]->tier() == tier) opening.push_back(arm);
   std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
-  std::vector<size_t> later;
-  if (static_cast<double>(tried("compiler")) >= kCompilerShare * static_cast<double>(history_.size() + flying_.size()))
-    std::erase_if(ranking, [&](size_t arm) {
-      bool waits = proposers_[arm]->tier() == "compiler";
-      if (waits) later.push_back(arm);
-      return waits;
-    });
   opening.insert(opening.end(), ranking.begin(), ranking.end());
-  opening.insert(opening.end(), later.begin(), later.end());
   return opening;
 }
 

@@ -123,35 +123,6 @@ TEST_F(TunerTest, OpensWithKnobsBeforeItBreedsPipelines) {
   for (size_t i = 1; i < evaluator.submitted.size(); ++i) EXPECT_EQ(evaluator.submitted[i].tier, "params") << i;
 }
 
-/// Has a new idea whenever it is asked.
-class EndlessProposer : public Proposer {
- public:
-  explicit EndlessProposer(std::string tier) : tier_(std::move(tier)) {}
-  std::string name() const override { return "endless " + tier_; }
-  std::string tier() const override { return tier_; }
-  std::vector<Proposal> propose(const History& history, size_t) override {
-    Candidate candidate = history.baseline()->candidate;
-    candidate.tier = tier_, candidate.source += "// " + tier_ + std::to_string(next_++) + "\n";
-    return {{candidate, {history.baseline()->id}}};
-  }
-
- private:
-  std::string tier_;
-  int next_ = 0;
-};
-
-TEST_F(TunerTest, LeavesMostPlacesToOthersThanTheCompiler) {
-  RunStore run = std::move(*RunStore::create(file_, meta()));
-  // The compiler's candidates get ever faster: left to the bandit, nearly all would be of that tier.
-  FakeEvaluator evaluator([](const Candidate& candidate) { return fake_ok(candidate.tier == "compiler" ? 1 + 1e-4 * static_cast<double>(candidate.source.size()) : 1); });
-  std::vector<std::unique_ptr<Proposer>> all;
-  for (auto* tier : {"source", "compiler", "compiler"}) all.push_back(std::make_unique<EndlessProposer>(tier));
-  options_.evaluations = 120;
-  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(all), options_);
-  ASSERT_TRUE(report.ok());
-  EXPECT_NEAR(static_cast<double>(report->tiers["compiler"]), 40, 3);
-}
-
 TEST_F(TunerTest, AbandonsWhatIsInFlightBeforeItConfirms) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
