@@ -292,6 +292,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 const Rule kJam = {"jam", "let each thread work on several neighbours at once",
                    "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
                    "front of the guard touches memory",
-                   {{"x", {1, 4, 2, 8}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
+                   {{"x", {1, 4, 2}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift
