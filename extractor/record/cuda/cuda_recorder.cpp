@@ -26,7 +26,7 @@ constexpr uint64_t kEnoughOthers = 4096;
 
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473,
-                   kTimed = 0x6b6c5f74696d6564;
+                   kRunOut = 0x6b6c5f72616e6f75;
 
 /// What a driver call means to us, by CUPTI's number.
 enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
@@ -72,7 +72,7 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, crew_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
-      graph_timing_(cupti_),
+      graph_timing_(cupti_, gate_),
       archive_(config_.folder),
       taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
       graph_recorder_(driver, graphs_, graph_timing_, kernels_, taking_, archive_, turn_) {
@@ -200,7 +200,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       graph_recorder_.launched();
       return;
     }
-    if (*call.correlationData == kTimed) graph_timing_.launched();
+    if (*call.correlationData == kRunOut) graph_timing_.ran_out();
     else if (*call.correlationData != kInside) return;
     note_end(cbid, call);
     if (parts[cbid] == kLaunch && ending_) late_launch(call.context);
@@ -283,8 +283,11 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 
 /// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.
 void CudaRecorder::time_kernels() {
-  if (activity_on_ || activity_on_.exchange(true)) return;
+  if (activity_on_) return;
+  std::lock_guard starting(starting_);  // Nobody launches before it has begun.
+  if (activity_on_) return;
   auto status = start_activity(cupti_);
+  activity_on_ = true;
   if (status.ok()) return;
   std::lock_guard lock(turn_);
   archive_.omit("durations", status.error().message);
@@ -303,24 +306,26 @@ void CudaRecorder::look_into_graph() {
     activity_on_ = false;
   }
   stop_activity(cupti_);
+  graph_timing_.time_kernels(false);
 }
 
 /// The mark for the launch's end.
 uint64_t CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  using Kernels = GraphTiming::Kernels;
   CUgraphExec handle = static_cast<const cuGraphLaunch_params*>(call.functionParams)->hGraph;
+  bool capturing = stillness_.capturing();  // Nothing can be switched then, and no image taken.
   auto [graph, due] = graphs_.launched(handle);
-  if (stillness_.capturing()) due = false;  // Nothing can be switched, and no image taken.
-  bool known = graph && !graph->opaque;
-  if (due && !known) look_into_graph();
+  due &= !capturing;
+  if (due && (!graph || graph->opaque)) look_into_graph();
   if (graph && graph->wanted) {
     if (!due) graph_recorder_.passed(*graph);
     else if (graph_in_parts(cbid, call, graph)) return kInParts;
   }
   if (activity_on_ && !graph_timing_.only_wholes()) return kInside;
-  auto kernels = activity_on_ ? graph_timing_.launch(due, known, call.correlationId) : GraphTiming::Kernels::Untimed;
-  if (!activity_on_ || kernels == GraphTiming::Kernels::RunUp) graphs_.launched_untimed(handle);
+  auto kernels = activity_on_ && !capturing ? graph_timing_.launch(due, call.correlationId) : Kernels::Untimed;
+  if (!activity_on_ || kernels == Kernels::RunOut) graphs_.launched_untimed(handle);
   else graphs_.await(call.correlationId, handle);
-  return kernels == GraphTiming::Kernels::Timed ? kTimed : kInside;
+  return kernels == Kernels::RunOut ? kRunOut : kInside;
 }
 
 bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
@@ -409,7 +414,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   if (off_) return;
   try {
     if (run.whole_graph) return graphs_.ran_whole(run.correlation);
-    if (run.in_graph && graph_timing_.was_run_up(run.correlation)) return;
+    if (run.in_graph && graph_timing_.was_run_out(run.correlation)) return;
     if (run.in_graph) graphs_.ran_in_kernels(run.correlation);
     std::lock_guard lock(turn_);
     if (!run.name) {

@@ -97,6 +97,7 @@ class CudaRecorder {
   Snapshots snapshots_;
   GraphTable graphs_;
   GraphTiming graph_timing_;
+  std::mutex starting_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   std::atomic<bool> graphs_known_{false}, activity_on_{false};
 

@@ -2,6 +2,7 @@
 // library of its own, since the recorder opens CUPTI by its path.
 #include <cupti.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -55,6 +56,12 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 }
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
   (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ? whole_graphs : tracing) = true;
+  // As the real one does: of the last launch with kernels timed the first kernel's begin is wrong.
+  auto last = std::find_if(kernels.rbegin(), kernels.rend(), [](auto& one) { return one.graphNodeId != 0; });
+  if (kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE || last == kernels.rend()) return CUPTI_SUCCESS;
+  std::find_if(kernels.begin(), kernels.end(), [&](auto& one) {
+    return one.correlationId == last->correlationId;
+  })->start = 1;
   return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {

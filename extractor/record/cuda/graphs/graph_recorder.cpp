@@ -95,7 +95,6 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   }
   if (switched.ok()) return true;
   note_astray(launch, launch.parts.restore());
-  timing_.time_kernels(false);
   taking_.be_one_of_many();
   std::lock_guard lock(turn_);
   archive_.omit(launch.what, switched.error().message);
@@ -152,7 +151,6 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
 void GraphRecorder::launched() {
   OwnCall ours;
   note_astray(*launch_, launch_->parts.restore());
-  timing_.time_kernels(false);
   launch_.reset();
 }
 

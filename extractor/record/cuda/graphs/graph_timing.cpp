@@ -1,7 +1,5 @@
-// See graph_timing.h.
+// See graph_timing.h. CUPTI is called without a lock of ours: it may hand over records meanwhile.
 #include "extractor/record/cuda/graphs/graph_timing.h"
-
-#include <utility>
 
 #include "extractor/record/cuda/own_thread.h"
 
@@ -13,45 +11,36 @@ void GraphTiming::stop() {
   if (wholes_.exchange(false)) cupti_.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
-/// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.
-void GraphTiming::switch_to(bool kernels) {
-  OwnCall ours;
-  (kernels ? cupti_.cuptiActivityDisable : cupti_.cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-}
-
 void GraphTiming::time_kernels(bool on) {
-  if (!wholes_) return;
-  {
-    std::lock_guard lock(turn_);
-    open_ = on, after_whole_ = false;
-  }
-  switch_to(on);
+  if (!wholes_ || open_.exchange(on) == on) return;
+  OwnCall ours;
+  (on ? cupti_.cuptiActivityDisable : cupti_.cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
-GraphTiming::Kernels GraphTiming::launch(bool due, bool known, uint32_t correlation) {
-  constexpr size_t kMostRunUps = 1 << 14;
-  auto kernels = Kernels::Timed;
-  {
-    std::lock_guard lock(turn_);
-    if (open_) return kernels;
-    if (!due) {
-      after_whole_ = true;
-      return Kernels::Untimed;
-    }
-    open_ = true;
-    if (std::exchange(after_whole_, false) && known) {
-      kernels = Kernels::RunUp;
-      if (run_ups_.size() >= kMostRunUps) run_ups_.erase(run_ups_.begin());
-      run_ups_.insert(correlation);
-    }
-  }
-  switch_to(true);
-  return kernels;
+bool GraphTiming::switch_to(bool kernels) {
+  constexpr auto kPatience = std::chrono::milliseconds(1);  // There will be another launch.
+  if (!gate_.close(std::chrono::steady_clock::now() + kPatience)) return false;
+  time_kernels(kernels);
+  gate_.open();
+  gate_.enter();
+  return true;
 }
 
-bool GraphTiming::was_run_up(uint32_t correlation) {
+GraphTiming::Kernels GraphTiming::launch(bool due, uint32_t correlation) {
+  constexpr size_t kMostRunOuts = 1 << 14;
+  if (due) return open_ || switch_to(true) ? Kernels::Timed : Kernels::Untimed;
+  if (!open_) return Kernels::Untimed;
   std::lock_guard lock(turn_);
-  return run_ups_.contains(correlation);
+  if (run_outs_.size() >= kMostRunOuts) run_outs_.erase(run_outs_.begin());
+  run_outs_.insert(correlation);
+  return Kernels::RunOut;
+}
+
+void GraphTiming::ran_out() { switch_to(false); }
+
+bool GraphTiming::was_run_out(uint32_t correlation) {
+  std::lock_guard lock(turn_);
+  return run_outs_.contains(correlation);
 }
 
 }  // namespace kernelift
