@@ -44,6 +44,7 @@ Result<std::string> host_compiler(const CompilerCommand& command, const ShimConf
 Status spawn(const std::vector<std::string>& argv) {
   ProcessOptions options;
   options.capture_output = false;
+  options.own_group = false;  // A terminal's Ctrl-C is meant for the compiler too.
   std::fflush(nullptr);
   KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, options));
   if (!outcome.ok()) return answer_is_no("");  // It has said why.
@@ -177,20 +178,23 @@ std::vector<std::string> link_inputs(const CompilerCommand& command) {
   return files;
 }
 
+/// The command's objects, those of its sources compiled into `scratch`; sources of one name in several folders stay apart.
+Result<std::vector<std::string>> objects_of(const CompilerCommand& command, const ShimConfig& config, const TemporaryFolder& scratch) {
+  std::vector<std::string> objects;
+  for (const SourceInput& input : command.inputs) {
+    objects.push_back(input.file);
+    if (input.language == Language::Object) continue;
+    const std::string name = std::to_string(objects.size()) + "-" + fs::path(input.file).stem().string() + ".o";
+    objects.back() = (scratch.path() / name).string();
+    KERNELIFT_TRY(compile_one(command, config, input, objects.back()));
+  }
+  return objects;
+}
+
 Status link(const CompilerCommand& command, const ShimConfig& config, const TemporaryFolder& scratch) {
   KERNELIFT_ASSIGN(std::string compiler, host_compiler(command, config, true));
-  std::vector<std::string> objects, all;
-  int number = 0;
-  for (const SourceInput& input : command.inputs) {
-    if (input.language == Language::Object) {
-      objects.push_back(input.file);
-      continue;
-    }
-    fs::path object = scratch.path() / (std::to_string(number++) + "-" + fs::path(input.file).stem().string() + ".o");
-    KERNELIFT_TRY(compile_one(command, config, input, object.string()));
-    objects.push_back(object.string());
-  }
-  all = link_inputs(command);
+  KERNELIFT_ASSIGN(std::vector<std::string> objects, objects_of(command, config, scratch));
+  std::vector<std::string> all = link_inputs(command);
   for (const std::string& object : objects)
     if (std::find(all.begin(), all.end(), object) == all.end()) all.push_back(object);
   fs::path linked = scratch.path() / "device_link.o";
@@ -234,14 +238,8 @@ Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config) {
     case Action::Library: {
       KERNELIFT_ASSIGN(TemporaryFolder scratch, TemporaryFolder::create("kernelift-lib"));
       std::vector<std::string> argv{"ar", "rcs", command.output.empty() ? "a.a" : command.output};
-      for (const SourceInput& input : command.inputs) {
-        std::string object = input.file;
-        if (input.language != Language::Object) {
-          object = (scratch.path() / (fs::path(input.file).stem().string() + ".o")).string();
-          KERNELIFT_TRY(compile_one(command, config, input, object));
-        }
-        argv.push_back(object);
-      }
+      KERNELIFT_ASSIGN(std::vector<std::string> objects, objects_of(command, config, scratch));
+      argv.insert(argv.end(), objects.begin(), objects.end());
       return spawn(argv);
     }
     case Action::Link: {

@@ -1,6 +1,7 @@
 // Forced in before a source that is compiled by clang against the toolkit's headers: what nvcc predeclares and clang's
 // wrapper does not. Host overloads of min and max, nvcc's atomic builtins.
 #pragma once
+#include <math.h>  // isfinite and its like, of the host, in the global namespace too: clang's wrapper has <cmath> alone.
 #include "device/toolkit_min_max.h"
 #include "device/nv_atomics.h"
 

@@ -191,6 +191,14 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err, HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
 }
 
+TEST_F(Shims, KeepSourcesOfOneNameApartInALibrary) {
+  std::filesystem::create_directories(folder() / "b");
+  write("x.cu", "int first() { return 1; }\n");
+  write("b/x.cu", "int second() { return 2; }\n");
+  write("main.cpp", "int first(); int second();\nint main() { return first() + second() - 3; }\n");
+  expect_ok("nvcc -lib x.cu b/x.cu -o libx.a && g++ main.cpp libx.a -o a && ./a");
+}
+
 TEST_F(Shims, RefuseAManagedVariablesAddressInADeviceInitialiser) {
   write("m.cu", "\n\n__managed__ int total;\n__device__ int* where = &total;\n__global__ void k() { *where = 1; }\n");
   ProcessOutcome outcome = run("nvcc -c m.cu -o m.o");

@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kRecursiveStack = 256 << 10;  // Bytes where the compiler could not bound a thread's stack.
 constexpr size_t kStackMargin = 24 << 10;      // For what runs on top of device code: libm, printf, the executor.
-constexpr size_t kSharedSpacing = 256 << 10;  // Arenas are this long, so that "is this address shared?" is one compare.
 
 /// The block whose fibers this thread runs: a fresh fiber finds itself through it.
 thread_local FiberBlock* running_block = nullptr;

@@ -10,6 +10,9 @@
 
 namespace kernelift::cpu {
 
+/// Arenas of shared memory are this long, so that "is this address shared?" is one compare.
+inline constexpr size_t kSharedSpacing = 256 << 10;
+
 struct LaunchState {
   const kl_kernel& kernel;
   const LaunchOptions& options;

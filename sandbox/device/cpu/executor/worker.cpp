@@ -18,7 +18,6 @@ namespace {
 constexpr uint64_t kChunkThreads = 16384;    // A chunk of about this many threads amortises the shared counter.
 constexpr uint64_t kResidentFibers = 16384;  // Per worker, when blocks wait for each other.
 constexpr auto kNoProgress = std::chrono::seconds(10);
-constexpr size_t kSharedSpacing = 256 << 10;
 
 class Arena {
  public:

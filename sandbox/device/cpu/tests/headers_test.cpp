@@ -39,6 +39,26 @@ __global__ void all(int* a, int* b, int n) {
   for (int i = 0; i < 256; ++i) ASSERT_EQ(b[i], 255 - i);
 }
 
+TEST(Headers, AveragesOfSignedLanesRoundAwayFromZero) {
+  TestImage image = build_with_headers("__global__ void k(const unsigned* a, const unsigned* b, unsigned* out) {"
+                                       "  int i = threadIdx.x; out[2 * i] = __vavgs2(a[i], b[i]); out[2 * i + 1] = __vavgs4(a[i], b[i]); }");
+  std::vector<unsigned> a(4096), b(4096), out(8192);
+  for (unsigned i = 0; i < 4096; ++i) a[i] = i * 2654435761u, b[i] = (i ^ 0x5a5) * 40503u * 65537u;
+  a[0] = 0xffffffff, b[0] = 0;
+  for (unsigned i = 0; i < 4096; i += 1024) ASSERT_TRUE(image.run("1k", grid(1, 1024), a.data() + i, b.data() + i, out.data() + 2 * i).ok());
+  const auto average = [](auto x, auto y) {
+    const int sum = x + y;
+    return (sum + (sum > 0) - (sum < 0)) / 2;
+  };
+  for (unsigned i = 0; i < 4096; ++i) {
+    unsigned halves = 0, bytes = 0;
+    for (int lane = 0; lane < 32; lane += 16) halves |= unsigned(uint16_t(average(int16_t(a[i] >> lane), int16_t(b[i] >> lane)))) << lane;
+    for (int lane = 0; lane < 32; lane += 8) bytes |= unsigned(uint8_t(average(int8_t(a[i] >> lane), int8_t(b[i] >> lane)))) << lane;
+    ASSERT_EQ(out[2 * i], halves) << a[i] << ' ' << b[i];
+    ASSERT_EQ(out[2 * i + 1], bytes) << a[i] << ' ' << b[i];
+  }
+}
+
 TEST(Headers, NvccsAtomicBuiltins) {
   TestImage image = build_with_headers(R"(
 __global__ void k(int* counts, unsigned* bits, long long* extremes, float* sum, int* lock, int* guarded) {

@@ -10,5 +10,13 @@ KL_DEVICE void __nanosleep(unsigned int nanoseconds) {
 #endif
 }
 KL_DEVICE unsigned long long __globaltimer() { return __nvvm_read_ptx_sreg_globaltimer(); }
+// Between a kernel and the one launched before it; clang has no builtins for them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+KL_DEVICE void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+KL_DEVICE void cudaTriggerProgrammaticLaunchCompletion() { asm volatile("griddepcontrol.launch_dependents;"); }
+#else
+KL_DEVICE void cudaGridDependencySynchronize() {}
+KL_DEVICE void cudaTriggerProgrammaticLaunchCompletion() {}
+#endif
 
 #undef KL_DEVICE

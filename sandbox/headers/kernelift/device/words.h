@@ -13,6 +13,7 @@ typedef unsigned char kernelift_u4 __attribute__((ext_vector_type(4)));
     Vector a = __builtin_bit_cast(Vector, first), b = __builtin_bit_cast(Vector, second);         \
     return __builtin_bit_cast(unsigned, (Vector)(expression));                                    \
   }
+#define KL_HALF(a, b) ((a & b) + ((a ^ b) >> 1))
 #define KL_LANES(n)                                                                               \
   KL_BINARY(kernelift_vadd##n, kernelift_u##n, a + b)                                                     \
   KL_BINARY(kernelift_vsub##n, kernelift_u##n, a - b)                                                     \
@@ -24,9 +25,10 @@ typedef unsigned char kernelift_u4 __attribute__((ext_vector_type(4)));
   KL_BINARY(kernelift_vmaxu##n, kernelift_u##n, __builtin_elementwise_max(a, b))                          \
   KL_BINARY(kernelift_vmins##n, kernelift_s##n, __builtin_elementwise_min(a, b))                          \
   KL_BINARY(kernelift_vminu##n, kernelift_u##n, __builtin_elementwise_min(a, b))                          \
-  KL_BINARY(kernelift_vhaddu##n, kernelift_u##n, (a & b) + ((a ^ b) >> 1))                                \
+  KL_BINARY(kernelift_vhaddu##n, kernelift_u##n, KL_HALF(a, b))                                           \
   KL_BINARY(kernelift_vavgu##n, kernelift_u##n, (a | b) - ((a ^ b) >> 1))                                 \
-  KL_BINARY(kernelift_vavgs##n, kernelift_s##n, (a | b) - ((a ^ b) >> 1))                                 \
+  /* Signed averages round away from zero, as nvcc's do. */                                        \
+  KL_BINARY(kernelift_vavgs##n, kernelift_s##n, KL_HALF(a, b) + ((a ^ b) & 1 & (KL_HALF(a, b) >= 0)))     \
   KL_BINARY(kernelift_vabsdiffu##n, kernelift_u##n, __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b)) \
   KL_BINARY(kernelift_vabsdiffs##n, kernelift_s##n, __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b)) \
   KL_COMPARE(n, eq, ==, u)                                                                        \

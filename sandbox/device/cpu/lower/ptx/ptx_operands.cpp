@@ -54,11 +54,6 @@ std::string PtxOperands::canonical(StringRef operand) const {
   return operand.str();
 }
 
-Type* PtxOperands::register_type(const std::string& name) const {
-  auto known = types_.find(name);
-  return known == types_.end() ? nullptr : known->second;
-}
-
 Value* PtxOperands::coerce(IRBuilderBase& builder, Value* value, Type* type) {
   if (value->getType() == type) return value;
   if (value->getType()->isPointerTy()) value = builder.CreatePtrToInt(value, builder.getInt64Ty());

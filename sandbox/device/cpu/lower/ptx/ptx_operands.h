@@ -28,7 +28,6 @@ class PtxOperands {
 
   /// Registers as they stand, to be merged after a guarded statement.
   std::map<std::string, llvm::Value*>& registers() { return values_; }
-  llvm::Type* register_type(const std::string& name) const;
 
  private:
   llvm::Value* coerce(llvm::IRBuilderBase&, llvm::Value* value, llvm::Type* type);

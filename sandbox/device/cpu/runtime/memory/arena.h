@@ -48,7 +48,6 @@ class Arena {
   const std::map<uint64_t, Allocation>& live() const { return live_; }
   uint64_t used() const { return used_; }
   uint64_t capacity() const { return capacity_; }
-  bool at_fixed_place() const { return base_ == kArenaBase; }
 
  private:
   struct Region {
