@@ -34,6 +34,15 @@ void add_common_options(CLI::App& app, Context& context) {
   app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr");
 }
 
+/// Errors are values here; what libraries throw all the same is answered like one, and destructors put back what is open.
+kernelift::Result<Exit> guarded(const Action& action, Context& context) {
+  try {
+    return action(context);
+  } catch (const std::exception& error) {
+    return kernelift::environment_error(std::string("this should not happen, please report it: ") + error.what());
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Kernelift lifts a hot GPU kernel out of an application, tunes it alone, and puts it back."};
   app.name("kernelift");
@@ -61,7 +70,7 @@ int run(int argc, char** argv) {
   }
   for (auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
-    auto outcome = action(context);
+    auto outcome = guarded(action, context);
     if (outcome.ok()) return static_cast<int>(*outcome);
     const kernelift::Error& error = outcome.error();
     context.note("kernelift " + sub->get_name() + ": " + error.message);

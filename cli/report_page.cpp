@@ -183,7 +183,7 @@ std::string report_page(const ReportData& data) {
   std::string html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
                      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
-  html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? "confirmed in a fresh process, at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
+  html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
           (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
           card(std::to_string(data.candidates.size()), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
   if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";

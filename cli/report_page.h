@@ -37,7 +37,8 @@ struct ReportData {
   double minutes = 0;
   std::vector<ReportCandidate> candidates;
   std::vector<ReportInstance> instances;
-  double best_speedup = 0, best_low = 0;  ///< Confirmed in a fresh process; 0 if nothing gained.
+  double best_speedup = 0, best_low = 0;  ///< 0 if nothing gained.
+  bool confirmed = false;                 ///< In a fresh process; else these are the search's figures.
   std::string best_note;
   std::string best_recipe;     ///< Compiler recipe, empty if default.
   std::string diff;            ///< Unified, original kernel against the best.

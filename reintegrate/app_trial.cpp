@@ -20,7 +20,8 @@ namespace kernelift {
 namespace {
 
 constexpr int kResamples = 2000;
-constexpr int kFewestPairs = 3;
+constexpr int kFewestPairs = 6;      // That a gain is believed of.
+constexpr int kFewestToRefuse = 3;   // All of which show none.
 constexpr int kLookEvery = 3;
 constexpr size_t kTailBytes = 600;        ///< Of a failed command's output, shown with the reason.
 constexpr std::chrono::milliseconds kPoll{30};
@@ -119,7 +120,7 @@ void summarise(AppTiming& timing) {
   timing.speedup = timing.after_median > 0 ? timing.before_median / timing.after_median : 1;
   size_t pairs = timing.after.size();
   std::vector<double> ratios;
-  if (pairs < 6) {
+  if (pairs < kFewestPairs) {
     for (size_t i = 0; i < pairs; ++i) ratios.push_back(timing.before[i] / timing.after[i]);
     if (ratios.empty()) return;
     std::tie(timing.low, timing.high) = std::tuple(*std::min_element(ratios.begin(), ratios.end()), *std::max_element(ratios.begin(), ratios.end()));
@@ -152,12 +153,13 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
   for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));   // Caches and page tables warm for both.
   auto start = std::chrono::steady_clock::now();
   for (int pair = 1; pair <= options.most_pairs; ++pair) {
-    KERNELIFT_TRY(once(false, &timing.before));
-    KERNELIFT_TRY(once(true, &timing.after));
+    // Who goes first changes, or a machine that slows down, or warms up, would speak for one of them.
+    for (bool patched : {pair % 2 == 0, pair % 2 == 1}) KERNELIFT_TRY(once(patched, patched ? &timing.after : &timing.before));
     summarise(timing);
     progress(timing);
     double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (pair >= kFewestPairs && spent > options.time_limit) break;
+    int enough = timing.high < options.smallest_gain ? kFewestToRefuse : kFewestPairs;
+    if (pair >= enough && spent > options.time_limit) break;
     bool look = pair >= options.first_look && (pair - options.first_look) % kLookEvery == 0;
     if (look && (timing.low > options.smallest_gain || timing.high < options.smallest_gain)) break;
   }

@@ -52,7 +52,7 @@ struct TrialOptions {
   int first_look = 6;          ///< Pairs before the first decision.
   int most_pairs = 12;         ///< Then the answer is "not measurably faster".
   double smallest_gain = 1.01; ///< The interval's lower bound must exceed it.
-  double time_limit = 600;     ///< Seconds of timing; three pairs are taken whatever they cost.
+  double time_limit = 600;     ///< Seconds of timing; but a gain is believed of six pairs, and three that show none refuse it.
 };
 
 /// What a few runs of one build let expect of the pairs.
@@ -62,7 +62,8 @@ struct Outlook {
 };
 Outlook outlook(const TrialOptions& options, const std::vector<double>& runs);
 
-/// Fills medians and interval from the samples: bootstrap over pairs from six on, the extremes of the pairs below.
+/// Fills medians and interval from the samples: bootstrap over pairs from six on, the extremes of the pairs below, which
+/// are no interval to keep a patch by.
 void summarise(AppTiming& timing);
 
 /// Alternates until the interval is clear of `smallest_gain` on either side, or pairs or time run out. `place(true)` puts

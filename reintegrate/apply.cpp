@@ -203,10 +203,7 @@ class Apply {
   Result<std::optional<Stop>> prove() {
     KERNELIFT_TRY(journal_->begin(patch_));
     Listing at_first = list_files(roots_, {r_.state});
-    if (auto written = journal_->write_patched(); !written.ok()) {
-      KERNELIFT_TRY(journal_->finish(false));
-      return std::move(written).error();
-    }
+    KERNELIFT_TRY(journal_->write_patched());
     say("building with the patch");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
     if (built.interrupted) return stopped();

@@ -27,6 +27,13 @@ TEST(ReportPage, NeedsNothingFromOutside) {
   EXPECT_EQ(page.find("<script"), std::string::npos);
 }
 
+TEST(ReportPage, SaysOfFiguresThatNobodyConfirmedThatTheyAreNot) {
+  ReportData data = sample();
+  EXPECT_NE(report_page(data).find("not confirmed yet, at least 1.35"), std::string::npos);
+  data.confirmed = true;
+  EXPECT_NE(report_page(data).find("confirmed in a fresh process, at least 1.35"), std::string::npos);
+}
+
 TEST(ReportPage, EscapesWhatCameFromOutside) {
   std::string page = report_page(sample());
   EXPECT_NE(page.find("heat::stencil&lt;float, 16&gt;"), std::string::npos);

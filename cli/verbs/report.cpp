@@ -76,7 +76,7 @@ Result<ReportData> gather(const fs::path& file) {
                                verdict.text(), verdict.speedup(), verdict.speedup_low()});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) {
-    data.best_speedup = best->figures().speedup(), data.best_low = best->figures().speedup_low();
+    data.best_speedup = best->figures().speedup(), data.best_low = best->figures().speedup_low(), data.confirmed = best->confirmed.has_value();
     data.best_note = best->candidate.note;
     if (!best->candidate.recipe.is_default()) data.best_recipe = best->candidate.recipe.text();
     if (baseline) data.diff = unified_diff("kernel.cu", baseline->candidate.source, best->candidate.source);

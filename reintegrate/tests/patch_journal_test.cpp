@@ -55,6 +55,30 @@ TEST_F(Journal, LeavesAlonePatchedFilesThatTheUserEditedSince) {
   EXPECT_EQ(read("src/k.cu"), mine);
 }
 
+TEST_F(Journal, StaysWhereAFileThatWasWrittenCouldNotBePutBack) {
+  SourcePatch change = patch();
+  write("src/other.cu", "old");
+  auto second = change.changes[0];
+  second.path = root / "src/other.cu", second.name = "src/other.cu", second.before = "old", second.after = "new";
+  change.changes.push_back(second);
+  std::filesystem::path saved, aside = root / "aside";
+  {
+    PatchJournal journal = open();
+    ASSERT_TRUE(journal.begin(change).ok());
+    saved = journal.folder();
+    std::filesystem::resize_file(saved / "patched-1", 1);
+    std::filesystem::rename(saved / "original-0", aside);
+    Status written = journal.write_patched();
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().message.find("some files are still patched"), 0u) << written.error().message;
+  }
+  EXPECT_NE(read("src/k.cu"), kKernelText);
+  std::filesystem::rename(aside, saved / "original-0");
+  open();
+  EXPECT_TRUE(leftovers.needed);
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
 TEST_F(Journal, WritesNothingWhenAFileChangedAfterThePlan) {
   SourcePatch change = patch();
   PatchJournal journal = open();

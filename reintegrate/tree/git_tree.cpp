@@ -20,7 +20,7 @@ Result<ProcessOutcome> git(const fs::path& folder, const Words& words, const fs:
   ProcessOptions options;
   options.folder = folder;
   options.output_limit = 256 << 20;
-  options.environment = {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}};
+  options.environment = {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}, {"GIT_LITERAL_PATHSPECS", "1"}};
   if (!index.empty()) options.environment.emplace_back("GIT_INDEX_FILE", index.string());
   return run_process(argv, options);
 }

@@ -39,7 +39,7 @@ PatchJournal::PatchJournal(PatchJournal&& other) noexcept
 PatchJournal::~PatchJournal() {
   // A noted commit is finished forward by the next open(); anything else goes back now.
   if (open_ && commit_.empty())
-    if (auto restored = restore(false); restored.ok()) (void)finish(false);
+    if (auto restored = restore(false); restored.ok() && restored->left.empty()) (void)finish(false);
   if (lock_ >= 0) {
     rmdir(folder_.c_str());  // Only if nothing was begun in it.
     close(lock_);
@@ -115,7 +115,7 @@ Status PatchJournal::save() const {
   return write_json(state_ / "journal.json", document);
 }
 
-Status PatchJournal::write_patched() {
+Status PatchJournal::originals_stand() const {
   std::error_code code;
   for (auto& entry : entries_) {
     if (entry.created && !fs::exists(entry.path, code)) continue;
@@ -123,13 +123,25 @@ Status PatchJournal::write_patched() {
     if (hash_text(now).hex() != (entry.created ? entry.after : entry.before))
       return refused(entry.path.string() + " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once it is as it was scanned");
   }
+  return done();
+}
+
+Status PatchJournal::write_patched() {
+  if (Status same = originals_stand(); !same.ok()) {
+    KERNELIFT_TRY(finish(false));
+    return same;
+  }
   for (auto& entry : entries_) {
     KERNELIFT_ASSIGN(std::string text, read_text(entry.patched));
     Status written = hash_text(text).hex() == entry.after ? write_atomically(entry.path, text)
                                                            : Status(environment_error(entry.patched.string() + " is damaged"));
     if (written.ok()) continue;
-    (void)restore(true);
-    return written;
+    if (restore(true).ok()) {
+      KERNELIFT_TRY(finish(false));
+      return written;
+    }
+    // The journal stays, and the next apply goes by it.
+    return std::move(written).error().in("some files are still patched; make room, then run kernelift apply again, which puts them back first");
   }
   return done();
 }
@@ -216,7 +228,8 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
     KERNELIFT_ASSIGN(result, journal.restore(false));
   }
   journal.open_ = true;
-  KERNELIFT_TRY(journal.finish(false));
+  if (!journal.entries_.empty()) journal.folder_ = journal.entries_.front().original.parent_path();
+  KERNELIFT_TRY(journal.finish(result.kept && !journal.folder_.empty()));
   return result;
 }
 

@@ -35,7 +35,8 @@ class PatchJournal {
   static Status check_writable(const SourcePatch& patch);
   /// Saves the originals and writes the journal; still nothing of the user's is touched.
   Status begin(const SourcePatch& patch);
-  /// Checks that every file still is the original, then writes the patched texts. All or none.
+  /// Checks that every file still is the original, then writes the patched texts. All or none, and the journal ends; but
+  /// where what was written could not be taken back, it stays, for the next open() to try again.
   Status write_patched();
   /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change. Files
   /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without them.
@@ -56,6 +57,7 @@ class PatchJournal {
   };
   PatchJournal() = default;
   Status save() const;
+  Status originals_stand() const;
   Result<Restoration> restore(bool stamps);
   void remove_created() const;
   Status load(const std::filesystem::path& file);
