@@ -153,7 +153,7 @@ void Archive::write_manifest(CaptureInfo info, double own_seconds, bool complete
   info.run_seconds = std::max(0.0, seconds_since_process_start() - own_seconds);
   info.recorder_seconds = own_seconds;
   info.complete = complete;
-  info.omissions.insert(info.omissions.begin(), omissions_.begin(), omissions_.end());
+  info.omissions = omissions_;
   if (auto status = writer_->finish(info); !status.ok()) stop("the manifest", status.error().message);
 }
 

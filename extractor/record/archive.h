@@ -64,8 +64,7 @@ class Archive {
   /// False, with a note, if `regions` and `more_bytes` are more than an instance may take or the disk has no room.
   bool has_room(const std::string& what, const std::vector<ReachedRegion>& regions, uint64_t more_bytes,
                 uint64_t most_bytes);
-  /// `info` holds device, profile, shares and superseded, perhaps omissions; the rest is filled in here. Switches
-  /// itself off on an error.
+  /// `info` holds device, profile, shares and superseded; the rest is filled in here. Switches itself off on an error.
   void write_manifest(CaptureInfo info, double own_seconds, bool complete);
 
  private:

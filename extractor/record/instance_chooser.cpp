@@ -185,19 +185,13 @@ std::set<size_t> InstanceChooser::held_out() const {
   return out;
 }
 
-void InstanceChooser::report(CaptureInfo& into, const Untimed& untimed) const {
-  into.shares.merge(shares(untimed));
+void InstanceChooser::report(CaptureInfo& into) const {
+  into.shares.merge(shares());
   into.superseded.insert(into.superseded.end(), superseded_.begin(), superseded_.end());
 }
 
-std::map<std::string, InstanceShare> InstanceChooser::shares(const Untimed& untimed) const {
+std::map<std::string, InstanceShare> InstanceChooser::shares() const {
   std::map<std::string, InstanceShare> shares;
-  std::map<Geometry, double> stands_for;  // Launches, for one that was timed.
-  for (auto& [geometry, count] : untimed) {
-    uint64_t timed = 0;
-    for (auto& [group, durations] : groups_) timed += group.geometry == geometry ? durations.count() : 0;
-    if (timed > 0) stands_for[geometry] = double(timed + count) / double(timed);
-  }
   auto out = held_out();
   std::vector<double> time(instances_.size(), 0);
   auto likeness = [&](const Instance& instance, const Group& group) {
@@ -220,10 +214,7 @@ std::map<std::string, InstanceShare> InstanceChooser::shares(const Untimed& unti
     }
     for (size_t i : nearest) time[i] += total / double(nearest.size());
   };
-  for (auto& [group, durations] : groups_) {
-    auto more = stands_for.find(group.geometry);
-    give(group, durations.total() * (more == stands_for.end() ? 1 : more->second));
-  }
+  for (auto& [group, durations] : groups_) give(group, durations.total());
   for (auto& [group, microseconds] : only_captured_) give(group, microseconds);
   double total = 0;
   for (double t : time) total += t;

@@ -34,8 +34,6 @@ class InstanceChooser {
 
   /// Called once before every launch: should it be captured?
   bool wants(const LaunchTraits& traits);
-  /// Called for a launch that is not asked about.
-  void pass() { ++seen_; }
   /// The launch last asked about was captured as `id`; called before its note(). The instance that makes room for it is
   /// dropped from the shares.
   void captured(const LaunchTraits& traits, const std::string& id);
@@ -43,12 +41,10 @@ class InstanceChooser {
   /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
   /// `rewritten`: which of its addresses lead to what other work touched last.
   void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as, ArgumentSet rewritten = 0);
-  /// Launches by geometry, of which no duration will be known.
-  using Untimed = std::map<Geometry, uint64_t>;
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
-  std::map<std::string, InstanceShare> shares(const Untimed& untimed = {}) const;
+  std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
-  void report(CaptureInfo& into, const Untimed& untimed = {}) const;          ///< Adds both.
+  void report(CaptureInfo& into) const;                                       ///< Adds both.
   uint64_t seen() const { return seen_; }
 
  private:

@@ -59,22 +59,14 @@ void LaunchProfile::add(const Geometry& geometry, double microseconds) {
   last_->second.total_us += microseconds;
 }
 
-KernelProfile LaunchProfile::summary(const std::map<Geometry, uint64_t>& untimed) const {
+KernelProfile LaunchProfile::summary() const {
   KernelProfile profile;
   profile.count = durations_.count();
   profile.total_us = durations_.total();
-  auto shapes = shapes_;
-  for (auto& [geometry, count] : untimed) {
-    Shape& shape = shapes[geometry];
-    double mean = shape.count ? shape.total_us / double(shape.count)
-                              : durations_.total() / double(std::max<uint64_t>(1, durations_.count()));
-    shape.count += count, shape.total_us += mean * double(count);
-    profile.count += count, profile.total_us += mean * double(count);
-  }
   profile.min_us = durations_.shortest();
   profile.median_us = durations_.median();
   profile.max_us = durations_.longest();
-  for (auto& [geometry, shape] : shapes) profile.shapes.push_back({geometry, shape.count, shape.total_us});
+  for (auto& [geometry, shape] : shapes_) profile.shapes.push_back({geometry, shape.count, shape.total_us});
   std::sort(profile.shapes.begin(), profile.shapes.end(), [](auto& a, auto& b) {
     return a.total_us != b.total_us ? a.total_us > b.total_us : a.geometry < b.geometry;
   });

@@ -40,9 +40,8 @@ class LaunchProfile {
  public:
   void add(const Geometry& geometry, double microseconds);
   const Durations& durations() const { return durations_; }
-  /// With shapes by most time first; key and mangled are the caller's to fill. Launches that were not timed count, and
-  /// are taken to have lasted as long as those that were, of their geometry if there are any.
-  KernelProfile summary(const std::map<Geometry, uint64_t>& untimed = {}) const;
+  /// With shapes by most time first; key and mangled are the caller's to fill.
+  KernelProfile summary() const;
 
  private:
   static constexpr size_t kMostShapes = 1024;  ///< Launches of further geometries count in the kernel's sums only.

@@ -25,8 +25,7 @@ constexpr size_t kMostThreads = 12;
 constexpr uint64_t kEnoughOthers = 4096;
 
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
-constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473,
-                   kRunOut = 0x6b6c5f72616e6f75;
+constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
 /// What a driver call means to us, by CUPTI's number.
 enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
@@ -72,10 +71,9 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, crew_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
-      graph_timing_(cupti_, gate_),
       archive_(config_.folder),
       taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
-      graph_recorder_(driver, graphs_, graph_timing_, kernels_, taking_, archive_, turn_) {
+      graph_recorder_(driver, graphs_, kernels_, taking_, archive_, turn_) {
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
@@ -107,11 +105,10 @@ Status CudaRecorder::start(const std::string& cupti_path) {
 }
 
 Status CudaRecorder::begin() {
-  // Of a profile, activity records say it all, but for the graphs.
-  if (!enable_callbacks(config_.profile_only) && !config_.profile_only)
+  // Of a profile, activity records say it all.
+  if (!config_.profile_only && !enable_callbacks())
     return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
-  graph_timing_.start();
   if (config_.profile_only) {
     KERNELIFT_TRY(start_activity(cupti_));
     activity_on_ = true;
@@ -120,7 +117,7 @@ Status CudaRecorder::begin() {
   return done();
 }
 
-bool CudaRecorder::enable_callbacks(bool only_graphs) {
+bool CudaRecorder::enable_callbacks() {
   bool good = true;
   auto enable = [&](CUpti_CallbackDomain domain, uint32_t cbid) {
     return cupti_.cuptiEnableCallback(1, subscriber_, domain, cbid) == CUPTI_SUCCESS;
@@ -129,11 +126,10 @@ bool CudaRecorder::enable_callbacks(bool only_graphs) {
     const char* name = nullptr;
     if (cupti_.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || !name) continue;
     Part part = part_of(cbid, name);
-    if (part == kNone || (only_graphs && part != kGraph && part != kGraphLaunch)) continue;
+    if (part == kNone) continue;
     parts[cbid] = part;
     if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, cbid) && part == kLaunch) good = false;
   }
-  if (only_graphs) return good;
   for (uint32_t cbid : {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
                         CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
                         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING})
@@ -181,8 +177,11 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
-      else if (parts[cbid] == kGraphLaunch) *call.correlationData = graph_enter(cbid, call);
-      else if (parts[cbid] == kWrite) {
+      else if (parts[cbid] == kGraphLaunch) {
+        if (graph_enter(cbid, call)) *call.correlationData = kInParts;
+      } else if (parts[cbid] == kCaptureBegin) {
+        if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
+      } else if (parts[cbid] == kWrite) {
         if (!pattern_.wants_nothing() && !stillness_.capturing())
           last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       } else if (parts[cbid] == kMemory)
@@ -200,8 +199,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       graph_recorder_.launched();
       return;
     }
-    if (*call.correlationData == kRunOut) graph_timing_.ran_out();
-    else if (*call.correlationData != kInside) return;
+    if (*call.correlationData != kInside) return;
     note_end(cbid, call);
     if (parts[cbid] == kLaunch && ending_) late_launch(call.context);
   } catch (...) {
@@ -283,19 +281,15 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 
 /// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.
 void CudaRecorder::time_kernels() {
-  if (activity_on_) return;
-  std::lock_guard starting(starting_);  // Nobody launches before it has begun.
-  if (activity_on_) return;
+  if (activity_on_ || activity_on_.exchange(true)) return;
   auto status = start_activity(cupti_);
-  activity_on_ = true;
   if (status.ok()) return;
   std::lock_guard lock(turn_);
   archive_.omit("durations", status.error().message);
 }
 
-/// What kernels such a graph holds is seen by timing them: for some thousands of them, unless one is found that is
-/// wanted.
-void CudaRecorder::look_into_graph() {
+/// What kernels a graph holds is seen by timing them: for some thousands of them, unless one is found that is wanted.
+void CudaRecorder::look_into_graphs() {
   if (graphs_known_ || pattern_.wants_nothing()) return;
   OwnCall ours;
   time_kernels();
@@ -306,30 +300,14 @@ void CudaRecorder::look_into_graph() {
     activity_on_ = false;
   }
   stop_activity(cupti_);
-  graph_timing_.time_kernels(false);
 }
 
-/// The mark for the launch's end.
-uint64_t CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
-  using Kernels = GraphTiming::Kernels;
-  CUgraphExec handle = static_cast<const cuGraphLaunch_params*>(call.functionParams)->hGraph;
-  bool capturing = stillness_.capturing();  // Nothing can be switched then, and no image taken.
-  auto [graph, due] = graphs_.launched(handle);
-  due &= !capturing;
-  if (due && (!graph || graph->opaque)) look_into_graph();
-  if (graph && graph->wanted) {
-    if (!due) graph_recorder_.passed(*graph);
-    else if (graph_in_parts(cbid, call, graph)) return kInParts;
-  }
-  if (activity_on_ && !graph_timing_.only_wholes()) return kInside;
-  auto kernels = activity_on_ && !capturing ? graph_timing_.launch(due, call.correlationId) : Kernels::Untimed;
-  if (!activity_on_ || kernels == Kernels::RunOut) graphs_.launched_untimed(handle);
-  else graphs_.await(call.correlationId, handle);
-  return kernels == Kernels::RunOut ? kRunOut : kInside;
-}
-
-bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
-                                  std::shared_ptr<const ExecutableGraph> graph) {
+bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  look_into_graphs();
+  if (pattern_.wants_nothing() || stillness_.capturing()) return false;
+  auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
+  auto graph = graph_recorder_.wanted(launch.hGraph);
+  if (!graph) return false;
   OwnTime timer(own_seconds_, &turn_);
   {
     OwnCall ours;
@@ -337,7 +315,6 @@ bool CudaRecorder::graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackDat
     std::lock_guard lock(turn_);
     wanted_seen_ = true;
   }
-  auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
   bool per_thread = cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
   CUstream stream = !launch.hStream && per_thread ? CU_STREAM_PER_THREAD : launch.hStream;
   return graph_recorder_.launch(launch.hGraph, std::move(graph), stream, call.context, call.correlationId);
@@ -413,9 +390,6 @@ void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, cons
 void CudaRecorder::kernel_ran(const KernelRun& run) {
   if (off_) return;
   try {
-    if (run.whole_graph) return graphs_.ran_whole(run.correlation);
-    if (run.in_graph && graph_timing_.was_run_out(run.correlation)) return;
-    if (run.in_graph) graphs_.ran_in_kernels(run.correlation);
     std::lock_guard lock(turn_);
     if (!run.name) {
       if (std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
@@ -484,9 +458,8 @@ void CudaRecorder::write_manifest(bool complete) {
   if (device_.empty()) device_ = device_text(0);
   info.device = device_;
   std::vector<KernelProfile> profiles;
-  auto untimed = graphs_.untimed();
   for (auto& [_, named] : by_name_) {
-    KernelProfile profile = named->profile.summary(untimed[named->mangled]);
+    KernelProfile profile = named->profile.summary();
     profile.key = named->key, profile.mangled = named->mangled;
     profiles.push_back(std::move(profile));
   }
@@ -496,20 +469,8 @@ void CudaRecorder::write_manifest(bool complete) {
       profile.key = kernel->key, profile.mangled = kernel->mangled, profile.count = kernel->launches;
       profiles.push_back(std::move(profile));
     }
-    if (kernel->chooser) kernel->chooser->report(info, untimed[kernel->mangled]);
+    if (kernel->chooser) kernel->chooser->report(info);
   }
-  uint64_t guessed = 0;
-  for (auto& [name, shapes] : untimed) {
-    KernelProfile profile;
-    profile.key = canonical_key(name), profile.mangled = name;
-    for (auto& [_, count] : shapes) profile.count += count;
-    if (by_name_.contains(name)) guessed += profile.count;
-    else if (!pattern_.wants(profile.key, name)) profiles.push_back(std::move(profile));  // Else counted above.
-  }
-  if (guessed > 0)
-    info.omissions.push_back({"the durations of " + std::to_string(guessed) + " kernels in CUDA graphs",
-                              "after a graph's first launches the kernels of one in many are timed, and stand for the "
-                              "others; counts are of all"});
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   archive_.write_manifest(std::move(info), own_seconds_, complete);
@@ -544,7 +505,6 @@ void CudaRecorder::let_go(const std::string& why) {
   gate_.enter();  // After an image that is being taken.
   try {
     if (activity_on_) stop_activity(cupti_);
-    graph_timing_.stop();
     off_ = true;
     cupti_.cuptiUnsubscribe(subscriber_);
     std::lock_guard lock(turn_);

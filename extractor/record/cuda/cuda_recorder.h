@@ -63,7 +63,7 @@ class CudaRecorder {
   };
 
   Status begin();
-  bool enable_callbacks(bool only_graphs = false);
+  bool enable_callbacks();
   void note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_exit(const CUpti_CallbackData& call);
@@ -71,10 +71,8 @@ class CudaRecorder {
                    std::vector<std::byte> arguments, uint64_t index);
   void take_after(CUresult launched);
   void late_launch(CUcontext context);
-  uint64_t graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
-  bool graph_in_parts(CUpti_CallbackId cbid, const CUpti_CallbackData& call,
-                      std::shared_ptr<const ExecutableGraph> graph);
-  void look_into_graph();
+  bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
+  void look_into_graphs();
   void time_kernels();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void write_manifest(bool complete);
@@ -96,8 +94,6 @@ class CudaRecorder {
   KernelTable kernels_;
   Snapshots snapshots_;
   GraphTable graphs_;
-  GraphTiming graph_timing_;
-  std::mutex starting_;
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   std::atomic<bool> graphs_known_{false}, activity_on_{false};
 

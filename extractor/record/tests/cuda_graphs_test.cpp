@@ -101,58 +101,6 @@ TEST_F(CudaGraphsTest, CountsNoDurationOfAGraphLaunchThatWasRunInParts) {
   for (auto& one : found->instances()) EXPECT_EQ(one.like.count, 20u);
 }
 
-TEST_F(CudaGraphsTest, CountsKernelsOfAllGraphLaunchesAndTimesThoseOfFew) {
-  config_.profile_only = true;
-  auto& recorder = start();
-  auto& memory = allocate(1000);
-  FakeGraph graph;
-  auto* one = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
-  node(graph, CU_GRAPH_NODE_TYPE_MEMSET, memory);
-  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 2);
-  instantiate(graph);
-  for (int i = 0; i < 1000; ++i) launch(graph, i < 500 ? 10 : 20);
-  call(CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled,
-       cuGraphNodeSetEnabled_params{graph.executable(), reinterpret_cast<CUgraphNode>(one), 0},
-       [&] { one->enabled = false; });
-  for (int i = 0; i < 100; ++i) launch(graph, 20);
-  launch(memory, 1);
-  recorder.finish();
-  auto found = capture();
-  ASSERT_TRUE(found.ok());
-  auto& profile = found->info().profile.at(0);
-  EXPECT_EQ(profile.count, 2000u + 100 + 1);
-  EXPECT_EQ(profile.min_us, 10);
-  EXPECT_EQ(profile.max_us, 20) << "late launches are timed too";
-  EXPECT_NEAR(profile.total_us, profile.count * 13, profile.count * 3);
-  EXPECT_THAT(omissions(*found), HasSubstr("kernels in CUDA graphs: after a graph's first launches"));
-}
-
-TEST_F(CudaGraphsTest, TimesNoKernelOfGraphsThatHoldNoneThatIsWanted) {
-  config_.kernel = "no_such_kernel";
-  auto& recorder = start();
-  auto& memory = allocate(1000);
-  FakeGraph graph;
-  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
-  instantiate(graph);
-  for (int i = 0; i < 30; ++i) launch(graph, 10);
-  recorder.finish();
-  EXPECT_EQ(capture()->info().profile.at(0).count, 30u);
-  EXPECT_EQ(capture()->info().profile.at(0).total_us, 0) << "not timed";
-}
-
-TEST_F(CudaGraphsTest, LooksByTimingIntoGraphsWhoseKernelsAreNotKnown) {
-  auto& recorder = start();
-  auto& memory = allocate(1000);
-  FakeGraph outer;
-  node(outer, CU_GRAPH_NODE_TYPE_GRAPH, memory);
-  instantiate(outer);
-  for (int i = 0; i < 30; ++i)
-    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{outer.executable(), nullptr}, [&] { ran(10, 1); });
-  recorder.finish();
-  EXPECT_EQ(capture()->info().profile.at(0).count, 30u);
-  EXPECT_THAT(omissions(*capture()), HasSubstr("add(int*,int) in CUDA graphs: its graph holds a child graph"));
-}
-
 TEST_F(CudaGraphsTest, LeavesAGraphAloneWhoseNodesAreDestroyedWhileItIsUpdated) {
   auto& recorder = start();
   auto& memory = allocate(1000);

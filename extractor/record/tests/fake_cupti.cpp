@@ -2,7 +2,6 @@
 // library of its own, since the recorder opens CUPTI by its path.
 #include <cupti.h>
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -13,21 +12,20 @@ CUpti_CallbackFunc callback = nullptr;
 CUpti_BuffersCallbackRequestFunc request = nullptr;
 CUpti_BuffersCallbackCompleteFunc complete = nullptr;
 std::vector<CUpti_ActivityKernel10> kernels;
-std::map<uint32_t, const char*> names = {
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
-    {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams_v2"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled"},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
-bool tracing = false, whole_graphs = false;
-uint32_t whole_graph = 0;  ///< Of the last record, if it is of one.
+std::map<uint32_t, const char*> names = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+                                          "cuGraphInstantiateWithFlags"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, "cuGraphExecUpdate_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
+                                          "cuGraphExecKernelNodeSetParams_v2"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy, "cuGraphDestroy"}};
+bool tracing = false;
 }  // namespace
 
 extern "C" {
@@ -54,20 +52,8 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
                                                     CUpti_BuffersCallbackCompleteFunc c) {
   return request = r, complete = c, CUPTI_SUCCESS;
 }
-CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
-  (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ? whole_graphs : tracing) = true;
-  // As the real one does: of the last launch with kernels timed the first kernel's begin is wrong.
-  auto last = std::find_if(kernels.rbegin(), kernels.rend(), [](auto& one) { return one.graphNodeId != 0; });
-  if (kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE || last == kernels.rend()) return CUPTI_SUCCESS;
-  std::find_if(kernels.begin(), kernels.end(), [&](auto& one) {
-    return one.correlationId == last->correlationId;
-  })->start = 1;
-  return CUPTI_SUCCESS;
-}
-CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
-  (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ? whole_graphs : tracing) = false;
-  return CUPTI_SUCCESS;
-}
+CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind) { return tracing = true, CUPTI_SUCCESS; }
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind) { return tracing = false, CUPTI_SUCCESS; }
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t) { return CUPTI_SUCCESS; }
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t) {
   if (kernels.empty() || !request) return CUPTI_SUCCESS;
@@ -93,14 +79,6 @@ void fake_deliver(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   if (callback) callback(nullptr, domain, cbid, data);
 }
 void fake_kernel_ran(const CUpti_ActivityKernel10* kernel) {
-  if (!tracing) return;
-  if (kernel->graphNodeId == 0 || !whole_graphs) return kernels.push_back(*kernel);
-  CUpti_ActivityGraphTrace2 graph{};
-  graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graph.correlationId = kernel->correlationId;
-  bool told = !kernels.empty() && kernels.back().kind == graph.kind && whole_graph == graph.correlationId;
-  whole_graph = graph.correlationId;
-  if (told) return;  // By another of its kernels.
-  static_assert(sizeof graph <= sizeof *kernel);
-  std::memcpy(&kernels.emplace_back(), &graph, sizeof graph);
+  if (tracing) kernels.push_back(*kernel);
 }
 }

@@ -22,14 +22,9 @@ void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_reco
 void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
   CUpti_Activity* record = nullptr;
   while (buffer && cupti_table->cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
-    KernelRun run;
-    if (record->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) {
-      run.whole_graph = true;
-      run.correlation = reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record)->correlationId;
-      run_sink(run);
-    }
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
     auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+    KernelRun run;
     run.name = kernel.name;
     run.geometry.grid = {uint32_t(kernel.gridX), uint32_t(kernel.gridY), uint32_t(kernel.gridZ)};
     run.geometry.block = {uint32_t(kernel.blockX), uint32_t(kernel.blockY), uint32_t(kernel.blockZ)};

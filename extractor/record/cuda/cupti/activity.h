@@ -16,10 +16,9 @@ struct KernelRun {
   double microseconds = 0;
   uint32_t correlation = 0, device = 0;
   bool in_graph = false;
-  bool whole_graph = false;  ///< No kernel, but a graph whose kernels were not timed; only its correlation is said.
 };
 
-/// Called for every kernel that ran; once with a null name, and no graph, after each buffer.
+/// Called for every kernel that ran; once with a null name after each buffer.
 using KernelRunSink = void (*)(const KernelRun&);
 
 /// Once per process: CUPTI's callbacks have no user pointer. Records come after start_activity() only.

@@ -25,13 +25,9 @@ std::string in_graphs(const std::string& key) { return key + " in CUDA graphs"; 
 /// EXPECTS: turn_ is held.
 void GraphRecorder::note(const std::string& key, const std::string& why) { archive_.omit(in_graphs(key), why); }
 
-void GraphRecorder::passed(const ExecutableGraph& graph) {
-  std::lock_guard lock(turn_);
-  for (auto& node : graph.kernels) {
-    if (!node) continue;
-    CudaKernel* kernel = kernels_.find(node->handle, node->name.c_str(), true);
-    if (kernel && kernel->chooser) kernel->chooser->pass(), kernel->launches.fetch_add(1, std::memory_order_relaxed);
-  }
+std::shared_ptr<const ExecutableGraph> GraphRecorder::wanted(CUgraphExec graph) const {
+  auto known = graphs_.find(graph);
+  return known && known->wanted ? known : nullptr;
 }
 
 bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableGraph> graph, CUstream stream,
@@ -82,7 +78,6 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
 
 bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   if (!taking_.be_alone(launch.what, launch.context)) return false;
-  timing_.time_kernels(true);
   // Until now another thread may have destroyed what names its nodes.
   Status switched = done();
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");

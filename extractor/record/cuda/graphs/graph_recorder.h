@@ -1,7 +1,7 @@
 // Images of kernels inside graphs. cuGraphLaunch is one call for all of a graph's kernels, and a callback cannot stop
 // it; but a launch can be run in parts before it (graph_parts.h), and the application's own call then runs the rest.
-// Done for the few launches that hold a node worth keeping. Launches of a graph that are due (GraphTable) cost a
-// question per wanted node, all others are only counted.
+// Done for the few launches that hold a node worth keeping; every other launch of a graph costs a question per wanted
+// node.
 #pragma once
 #include <map>
 #include <optional>
@@ -10,7 +10,6 @@
 
 #include "extractor/record/cuda/cupti/activity.h"
 #include "extractor/record/cuda/graphs/graph_table.h"
-#include "extractor/record/cuda/graphs/graph_timing.h"
 #include "extractor/record/cuda/taking.h"
 
 namespace kernelift {
@@ -18,24 +17,18 @@ namespace kernelift {
 class GraphRecorder {
  public:
   /// `turn` guards `archive` and the kernels' choosers, and what kernel_ran() needs.
-  GraphRecorder(const CudaDriver& driver, GraphTable& graphs, GraphTiming& timing, KernelTable& kernels, Taking& taking,
-                Archive& archive, std::mutex& turn)
-      : driver_(driver),
-        graphs_(graphs),
-        timing_(timing),
-        kernels_(kernels),
-        taking_(taking),
-        archive_(archive),
-        turn_(turn) {}
+  GraphRecorder(const CudaDriver& driver, GraphTable& graphs, KernelTable& kernels, Taking& taking, Archive& archive,
+                std::mutex& turn)
+      : driver_(driver), graphs_(graphs), kernels_(kernels), taking_(taking), archive_(archive), turn_(turn) {}
 
+  /// What is about to be launched, if something in it is wanted; else null.
+  std::shared_ptr<const ExecutableGraph> wanted(CUgraphExec graph) const;
   /// Before the driver launches `handle`, that is `graph`, into `stream`. EXPECTS: the thread is inside the gate, and
   /// no stream captures. True: parts of it have run, the gate is closed, and launched() must follow the launch; false:
   /// inside the gate still.
   bool launch(CUgraphExec handle, std::shared_ptr<const ExecutableGraph> graph, CUstream stream, CUcontext context,
               uint32_t correlation);
   void launched();
-  /// A launch that is not due: its wanted kernels are counted.
-  void passed(const ExecutableGraph& graph);
   /// A wanted kernel of this mangled name and key ran in a graph. EXPECTS: turn is held.
   void kernel_ran(const KernelRun& run, const std::string& key);
 
@@ -71,7 +64,6 @@ class GraphRecorder {
 
   const CudaDriver& driver_;
   GraphTable& graphs_;
-  GraphTiming& timing_;
   KernelTable& kernels_;
   Taking& taking_;
   Archive& archive_;

@@ -20,9 +20,6 @@ constexpr const char* kDestroyed =
     "the graph that its executable graph was made from has been destroyed, so its nodes cannot be named to the driver";
 constexpr const char* kNodeDestroyed = "a node of the graph that its executable graph was made from has been destroyed";
 constexpr const char* kBusy = "another stream was being captured when its graph was made or updated";
-constexpr const char* kUnread = "the driver does not tell its graph's nodes; NVIDIA's driver 550 or newer does";
-
-constexpr uint64_t kFirstLaunches = 16, kFewest = 64;
 
 /// Nodes that can be switched off, and those that need not be; of all others why not.
 std::string refusal_of(CUgraphNodeType type) {
@@ -39,22 +36,6 @@ std::string refusal_of(CUgraphNodeType type) {
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return "its graph allocates or frees memory";
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "its graph holds a conditional node";
     default: return "its graph holds a node of type " + std::to_string(int(type));
-  }
-}
-
-/// Nodes that run no kernel but what their parameters say.
-bool is_plain(CUgraphNodeType type) {
-  switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-    case CU_GRAPH_NODE_TYPE_HOST:
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return true;
-    default: return false;
   }
 }
 
@@ -87,7 +68,6 @@ bool is_graph_call(uint32_t cbid) {
     case KL_CBID(cuGraphExecKernelNodeSetParams):
     case KL_CBID(cuGraphExecKernelNodeSetParams_v2):
     case KL_CBID(cuGraphExecNodeSetParams):
-    case KL_CBID(cuGraphNodeSetEnabled):
     case KL_CBID(cuGraphDestroy):
     case KL_CBID(cuGraphDestroyNode):
     case KL_CBID(cuGraphExecDestroy): return true;
@@ -96,21 +76,17 @@ bool is_graph_call(uint32_t cbid) {
 }
 
 void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, bool busy) {
+  if (pattern_.wants_nothing()) return;
   if (before) {
     std::lock_guard lock(turn_);
-    if (cbid == KL_CBID(cuGraphExecDestroy)) {
-      auto gone = graphs_.find(KL_PARAMETERS(cuGraphExecDestroy).hGraphExec);
-      if (gone != graphs_.end()) settle(*gone->second.graph), graphs_.erase(gone);
-    }
-    if (cbid != KL_CBID(cuGraphDestroy) && cbid != KL_CBID(cuGraphDestroyNode)) return;
-    for (auto& [_, entry] : graphs_) {
-      if (!entry.graph->wanted) continue;
-      if (cbid == KL_CBID(cuGraphDestroy) && entry.graph->source == KL_PARAMETERS(cuGraphDestroy).hGraph)
-        own(entry.graph).refusal = kDestroyed;
+    if (cbid == KL_CBID(cuGraphExecDestroy)) graphs_.erase(KL_PARAMETERS(cuGraphExecDestroy).hGraphExec);
+    for (auto& [_, graph] : graphs_) {
+      if (cbid == KL_CBID(cuGraphDestroy) && graph->source == KL_PARAMETERS(cuGraphDestroy).hGraph)
+        own(graph).refusal = kDestroyed;
       else if (cbid == KL_CBID(cuGraphDestroyNode) &&
-               std::any_of(entry.graph->steps.begin(), entry.graph->steps.end(),
+               std::any_of(graph->steps.begin(), graph->steps.end(),
                            [&](auto& step) { return step.handle == KL_PARAMETERS(cuGraphDestroyNode).hNode; }))
-        own(entry.graph).refusal = kNodeDestroyed;
+        own(graph).refusal = kNodeDestroyed;
     }
     return;
   }
@@ -153,11 +129,6 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
       std::memcpy(&to, &call.nodeParams->kernel, sizeof to);
       return kernel_set(call.hGraphExec, call.hNode, to, busy);
     }
-    case KL_CBID(cuGraphNodeSetEnabled): {
-      auto& call = KL_PARAMETERS(cuGraphNodeSetEnabled);
-      if (succeeded) switched(call.hGraphExec, call.hNode, call.isEnabled != 0);
-      return;
-    }
     default: return;
   }
 }
@@ -165,85 +136,29 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
 std::shared_ptr<const ExecutableGraph> GraphTable::find(CUgraphExec graph) const {
   std::lock_guard lock(turn_);
   auto found = graphs_.find(graph);
-  return found == graphs_.end() ? nullptr : found->second.graph;
-}
-
-GraphTable::Launch GraphTable::launched(CUgraphExec graph) {
-  std::lock_guard lock(turn_);
-  auto found = graphs_.find(graph);
-  if (found == graphs_.end()) return {};
-  auto& [known, launches] = found->second;
-  uint64_t ordinal = launches++;
-  // A kernel costs about a microsecond to be timed: per launch that is one at most, however many there are.
-  bool due = ordinal < kFirstLaunches || ordinal % std::max<uint64_t>(kFewest, known->steps.size()) == 0;
-  return {known, due || known->opaque};
-}
-
-void GraphTable::launched_untimed(CUgraphExec graph) {
-  std::lock_guard lock(turn_);
-  if (auto found = graphs_.find(graph); found != graphs_.end()) ++found->second.graph->untimed;
-}
-
-void GraphTable::await(uint32_t correlation, CUgraphExec graph) {
-  constexpr size_t kMost = 1 << 18;
-  std::lock_guard lock(turn_);
-  if (awaited_.size() >= kMost) awaited_.clear();  // No records come.
-  if (auto found = graphs_.find(graph); found != graphs_.end()) awaited_[correlation] = found->second.graph;
-}
-
-void GraphTable::ran_whole(uint32_t correlation) {
-  std::lock_guard lock(turn_);
-  auto found = awaited_.find(correlation);
-  if (found == awaited_.end()) return;
-  Graph graph = std::move(found->second);
-  awaited_.erase(found);
-  ++graph->untimed;
-  if (graph.use_count() == 1) settle(*graph);  // It has been changed or destroyed since.
-}
-
-void GraphTable::ran_in_kernels(uint32_t correlation) {
-  std::lock_guard lock(turn_);
-  awaited_.erase(correlation);
-}
-
-GraphTable::Counts GraphTable::untimed() {
-  std::lock_guard lock(turn_);
-  for (auto& [_, entry] : graphs_) settle(*entry.graph);
-  return untimed_;
-}
-
-/// EXPECTS: turn_ is held.
-void GraphTable::settle(ExecutableGraph& graph) {
-  if (uint64_t launches = std::exchange(graph.untimed, 0))
-    for (auto& run : graph.runs)
-      if (run.name && run.enabled) untimed_[*run.name][run.geometry] += launches;
+  return found == graphs_.end() ? nullptr : found->second;
 }
 
 void GraphTable::refuse(CUgraphExec graph, const std::string& why) {
   std::lock_guard lock(turn_);
-  auto found = graphs_.find(graph);
-  if (found == graphs_.end()) return;
-  ExecutableGraph& ours = own(found->second.graph);
-  ours.opaque = true;
-  if (ours.refusal.empty()) ours.refusal = why;
-  if (!ours.wanted) why_unfollowed_ = ours.refusal;
+  if (auto found = graphs_.find(graph); found != graphs_.end() && found->second->refusal.empty())
+    own(found->second).refusal = why;
 }
 
 void GraphTable::made(CUgraphExec graph, CUgraph from, uint64_t flags, bool busy) {
   Graph fresh;
   if (!busy) fresh = read(from);
-  if (!fresh) {
-    fresh = std::make_shared<ExecutableGraph>();
-    fresh->opaque = true, fresh->refusal = busy ? kBusy : kUnread;
-  }
-  if (fresh->wanted && fresh->refusal.empty() && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
-    fresh->refusal = "its graph may be launched by the device";
-  fresh->source = from;
+  std::string refusal = busy     ? kBusy
+                        : !fresh ? "the driver does not tell its graph's nodes; NVIDIA's driver 550 or newer does"
+                                 : fresh->refusal;
+  bool wanted = fresh && fresh->wanted;
+  if (!wanted) fresh = std::make_shared<ExecutableGraph>();  // Nothing of it will be asked for.
+  if (wanted && refusal.empty() && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
+    refusal = "its graph may be launched by the device";
+  fresh->source = from, fresh->refusal = refusal;
   std::lock_guard lock(turn_);
-  if (!fresh->wanted && !fresh->refusal.empty()) why_unfollowed_ = fresh->refusal;
-  Entry& entry = graphs_[graph];
-  if (entry.graph) settle(*entry.graph);
-  entry.graph = std::move(fresh);
+  if (!wanted && !refusal.empty()) why_unfollowed_ = refusal;
+  graphs_[graph] = std::move(fresh);
 }
 
 std::string GraphTable::why_unfollowed() const {
@@ -253,78 +168,52 @@ std::string GraphTable::why_unfollowed() const {
 
 void GraphTable::updated(CUgraphExec graph, CUgraph from, bool succeeded, bool busy) {
   auto known = find(graph);
-  if (!known) return;
+  if (!known || !known->wanted) return;  // Some applications update a graph before every launch.
   if (!succeeded) return refuse(graph, "an update of its executable graph failed, which leaves open what it holds");
   if (busy) return refuse(graph, kBusy);
   Graph fresh = read(from);
   if (!fresh) return refuse(graph, "the driver does not tell the nodes of a graph that its own was updated with");
-  if (fresh->wanted && !known->wanted) return refuse(graph, "its graph was updated to run it");
   // The driver pairs nodes by their edges, in the order these were added; equal lists leave no other pairing.
   bool alike = known->types == fresh->types;
   for (size_t i = 0; alike && i < known->steps.size(); ++i) alike = known->steps[i].after == fresh->steps[i].after;
   if (!alike) return refuse(graph, "its graph was updated with one whose nodes come in another order");
   // The nodes' names to the driver stay those of the first graph.
-  for (size_t i = 0; i < fresh->steps.size(); ++i) {
-    fresh->steps[i].handle = known->steps[i].handle;
-    fresh->runs[i].enabled = known->runs[i].enabled;
-  }
-  fresh->source = known->source, fresh->opaque |= known->opaque;
+  for (size_t i = 0; i < fresh->steps.size(); ++i) fresh->steps[i].handle = known->steps[i].handle;
+  fresh->source = known->source;
   if (fresh->refusal.empty()) fresh->refusal = known->refusal;
   std::lock_guard lock(turn_);
   auto held = graphs_.find(graph);
   if (held == graphs_.end()) return;
   // Meanwhile another thread may have destroyed what names its nodes.
-  if (held->second.graph != known)
-    fresh->refusal = !held->second.graph->refusal.empty() ? held->second.graph->refusal
-                                                          : "its executable graph was changed while it was updated";
-  settle(*held->second.graph);
-  held->second.graph = std::move(fresh);
+  if (held->second != known)
+    fresh->refusal = !held->second->refusal.empty() ? held->second->refusal
+                                                    : "its executable graph was changed while it was updated";
+  held->second = std::move(fresh);
 }
 
 void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& to, bool busy) {
   auto known = find(graph);
   if (!known || known->steps.empty()) return;
   if (busy) return refuse(graph, kBusy);
-  auto place = known->place_of(node);
-  if (!place) return refuse(graph, "a node of its graph was updated that is not known");
-  CUfunction handle = nullptr;
-  GraphRun run = read_run(to, node, handle);
-  auto kernel = read_kernel(to, node, run, handle);
-  if (kernel && !known->wanted) return refuse(graph, "its graph was updated to run it");
-  bool other = run.name != known->runs[*place].name || run.geometry != known->runs[*place].geometry;
-  if (!other && !known->wanted) return;
+  auto step = std::find_if(known->steps.begin(), known->steps.end(), [&](auto& one) { return one.handle == node; });
+  if (step == known->steps.end()) return refuse(graph, "a node of its graph was updated that is not known");
+  auto kernel = read_kernel(to, node);
+  size_t place = size_t(step - known->steps.begin());
   known.reset();
   std::lock_guard lock(turn_);
   auto held = graphs_.find(graph);
-  if (held == graphs_.end() || *place >= held->second.graph->kernels.size()) return;
-  ExecutableGraph& ours = own(held->second.graph);
-  ours.kernels[*place] = std::move(kernel);
-  run.enabled = ours.runs[*place].enabled;
-  ours.runs[*place] = run;
-}
-
-void GraphTable::switched(CUgraphExec graph, CUgraphNode node, bool on) {
-  std::lock_guard lock(turn_);
-  auto held = graphs_.find(graph);
-  if (held == graphs_.end()) return;
-  if (auto place = held->second.graph->place_of(node)) own(held->second.graph).runs[*place].enabled = on;
-}
-
-std::optional<size_t> ExecutableGraph::place_of(CUgraphNode node) const {
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].handle == node) return i;
-  return std::nullopt;
+  if (held == graphs_.end() || place >= held->second->kernels.size()) return;
+  own(held->second).kernels[place] = std::move(kernel);
 }
 
 /// EXPECTS: turn_ is held.
 ExecutableGraph& GraphTable::own(Graph& graph) {
-  settle(*graph);
   // Some applications update hundreds of nodes before every launch.
   if (graph.use_count() > 1) graph = std::make_shared<ExecutableGraph>(*graph);
   return *graph;
 }
 
-GraphTable::Graph GraphTable::read(CUgraph from) {
+GraphTable::Graph GraphTable::read(CUgraph from) const {
   OwnCall ours;
   if (!driver_.cuGraphGetNodes || !driver_.cuGraphNodeGetType || !driver_.cuGraphGetEdges ||
       !driver_.cuGraphKernelNodeGetParams || !driver_.cuGraphKernelNodeGetAttribute || !driver_.cuFuncGetName)
@@ -339,8 +228,7 @@ GraphTable::Graph GraphTable::read(CUgraph from) {
     if (driver_.cuGraphNodeGetType(node, &type) != CUDA_SUCCESS) return nullptr;
     graph->steps.push_back({node, type == CU_GRAPH_NODE_TYPE_EMPTY, {}});
     graph->types.push_back(type);
-    graph->runs.emplace_back(), graph->kernels.emplace_back();
-    graph->opaque |= !is_plain(type);
+    graph->kernels.emplace_back();
     if (graph->refusal.empty()) graph->refusal = refusal_of(type);
     if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
     CUDA_KERNEL_NODE_PARAMS parameters{};
@@ -350,10 +238,7 @@ GraphTable::Graph GraphTable::read(CUgraph from) {
             CUDA_SUCCESS &&
         value.deviceUpdatableKernelNode.deviceUpdatable)
       graph->refusal = "its graph holds a kernel that the device may update";
-    CUfunction handle = nullptr;
-    graph->runs.back() = read_run(parameters, node, handle);
-    graph->opaque |= !graph->runs.back().name;
-    graph->kernels.back() = read_kernel(parameters, node, graph->runs.back(), handle);
+    graph->kernels.back() = read_kernel(parameters, node);
     graph->wanted |= graph->kernels.back().has_value();
   }
   if (graph->wanted && !read_edges(from, *graph) && graph->refusal.empty())
@@ -379,51 +264,40 @@ bool GraphTable::read_edges(CUgraph from, ExecutableGraph& into) const {
   return true;
 }
 
-GraphRun GraphTable::read_run(const CUDA_KERNEL_NODE_PARAMS& from, CUgraphNode node, CUfunction& handle) {
+std::optional<GraphKernel> GraphTable::read_kernel(const CUDA_KERNEL_NODE_PARAMS& from, CUgraphNode node) const {
   OwnCall ours;
-  GraphRun run;
+  GraphKernel kernel;
   const char* name = nullptr;
   // Of a kernel the handle is taken that a plain launch by the runtime would bring.
   if (from.kern && driver_.cuKernelGetName && driver_.cuKernelGetName(&name, from.kern) == CUDA_SUCCESS)
-    handle = reinterpret_cast<CUfunction>(from.kern);
-  else if (from.func && driver_.cuFuncGetName(&name, from.func) == CUDA_SUCCESS) handle = from.func;
+    kernel.handle = reinterpret_cast<CUfunction>(from.kern);
+  else if (from.func && driver_.cuFuncGetName(&name, from.func) == CUDA_SUCCESS) kernel.handle = from.func;
   else if (from.func && driver_.cuKernelGetName &&  // The runtime passes one for the other.
            driver_.cuKernelGetName(&name, reinterpret_cast<CUkernel>(from.func)) == CUDA_SUCCESS)
-    handle = from.func;
-  if (!handle || !name) return run;
-  run.geometry.grid = {from.gridDimX, from.gridDimY, from.gridDimZ};
-  run.geometry.block = {from.blockDimX, from.blockDimY, from.blockDimZ};
-  run.geometry.shared_bytes = from.sharedMemBytes;
-  CUkernelNodeAttrValue value{};
-  if (driver_.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) == CUDA_SUCCESS)
-    run.geometry.cooperative = value.cooperative != 0;
-  std::lock_guard lock(turn_);
-  run.name = &*names_.insert(name).first;
-  return run;
-}
-
-std::optional<GraphKernel> GraphTable::read_kernel(const CUDA_KERNEL_NODE_PARAMS& from, CUgraphNode node,
-                                                   const GraphRun& run, CUfunction handle) const {
-  if (!run.name || pattern_.wants_nothing()) return std::nullopt;
-  OwnCall ours;
-  CudaKernel* known = kernels_.find(handle, run.name->c_str(), false);
+    kernel.handle = from.func;
+  if (!kernel.handle || !name) return std::nullopt;
+  kernel.name = name;
+  CudaKernel* known = kernels_.find(kernel.handle, name, false);
   if (!known || !known->wanted) return std::nullopt;
-  GraphKernel kernel;
-  kernel.handle = handle, kernel.name = *run.name, kernel.geometry = run.geometry;
   kernel.context = from.ctx;
   CudaLaunch launch;
   launch.handle = kernel.handle, launch.parameters = from.kernelParams, launch.extra = from.extra;
-  CUlaunchAttribute attributes[3]{};
+  launch.geometry.grid = {from.gridDimX, from.gridDimY, from.gridDimZ};
+  launch.geometry.block = {from.blockDimX, from.blockDimY, from.blockDimZ};
+  launch.geometry.shared_bytes = from.sharedMemBytes;
+  CUlaunchAttribute attributes[4]{};
   CUlaunchConfig config{};
-  for (auto id : {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-                  CU_LAUNCH_ATTRIBUTE_PRIORITY}) {
+  for (auto id : {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                  CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_LAUNCH_ATTRIBUTE_PRIORITY}) {
     auto& one = attributes[config.numAttrs];
     if (driver_.cuGraphKernelNodeGetAttribute(node, id, &one.value) != CUDA_SUCCESS) continue;
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.geometry.cooperative = one.value.cooperative != 0;
     one.id = id;
     ++config.numAttrs;
   }
   config.attrs = attributes;
   launch.config = &config;
+  kernel.geometry = launch.geometry;
   kernel.settings = decode_settings(KL_CBID(cuGraphLaunch), launch);
   auto arguments = pack_arguments(launch, known->layout);
   if (!known->refusal.empty()) kernel.refusal = known->refusal;
