@@ -10,7 +10,8 @@ inline bool is_device(const char* device) {
   return std::strcmp(device, "cpu") == 0;
 #else
   cudaDeviceProp properties;
-  return cudaGetDeviceProperties(&properties, 0) == cudaSuccess && std::strstr(device, properties.name) != nullptr;
+  return cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
+         std::strstr(device, (":" + std::string(properties.name) + ":").c_str()) != nullptr;
 #endif
 }
 

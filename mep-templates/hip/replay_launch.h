@@ -9,7 +9,8 @@ inline bool is_device(const char* device) {
   return std::strcmp(device, "cpu") == 0;
 #else
   hipDeviceProp_t properties;
-  return hipGetDeviceProperties(&properties, 0) == hipSuccess && std::strstr(device, properties.name) != nullptr;
+  return hipGetDeviceProperties(&properties, 0) == hipSuccess &&
+         std::strstr(device, (":" + std::string(properties.name) + ":").c_str()) != nullptr;
 #endif
 }
 

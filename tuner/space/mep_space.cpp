@@ -20,6 +20,8 @@ const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
 
 std::vector<int64_t> values_around(int64_t original) {
+  constexpr int64_t kLargestSize = int64_t(1) << 30;  // Past it a number is no size: a generator's multiplier, a mask.
+  if (original > kLargestSize || original < -kLargestSize) return {original};
   std::set<int64_t> values{original};
   bool power_of_two = original > 0 && (original & (original - 1)) == 0;
   for (int step = 1; step <= kReach; ++step) {

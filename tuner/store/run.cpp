@@ -4,14 +4,16 @@
 //   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns that
 //                         a person queries by hand (outcome, tier, speedup)
 //   parent(child, parent)
-// application_id "KLRN", user_version = kRunVersion. The file is made complete under a temporary name, then renamed.
+// application_id "KLRN", user_version = kRunVersion. The file is made complete under a temporary name, then gets its own.
 #include "tuner/store/run.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <ctime>
 #include <regex>
 
@@ -109,7 +111,7 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
   std::filesystem::create_directories(file.parent_path(), code);
   if (code) return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() + ")");
   auto temporary = file;
-  temporary += ".new";
+  temporary += ".new-" + std::to_string(getpid());
   std::filesystem::remove(temporary, code);
   {
     KERNELIFT_ASSIGN(Database database, Database::open(temporary, Database::Mode::Create));
@@ -121,8 +123,12 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
     insert.bind(1, meta_to_json(started).dump());
     KERNELIFT_TRY(database.run(insert));
   }
-  std::filesystem::rename(temporary, file, code);
-  if (code) return environment_error(file.string() + ": cannot be created (" + code.message() + ")");
+  // Linked, as renaming would replace a run that another process has created meanwhile. Not every file system has links.
+  int why = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
+  if (why != 0 && why != EEXIST && ::rename(temporary.c_str(), file.c_str()) == 0) why = 0;
+  std::filesystem::remove(temporary, code);
+  if (why == EEXIST) return usage_error(file.string() + ": exists already; continue it with --resume");
+  if (why != 0) return environment_error(file.string() + ": cannot be created (" + std::strerror(why) + ")");
   return attach(file, true);
 }
 

@@ -100,6 +100,9 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   auto begin = Deadline::clock::now();
   KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  double longest = 0;
+  for (auto& instance : report_.instances) longest = std::max(longest, instance.seconds);
+  longest_seconds_ = longest, round_seconds_ = confirmation_seconds();
   fresh_ = true;
   return done();
 }
@@ -166,10 +169,8 @@ double CpuEvaluator::confirmation_seconds() const {
 ConfirmCost CpuEvaluator::confirm_cost() const {
   // Once the original has been measured afresh, and asked about perturbed inputs.
   constexpr double kPerturbedRuns = 24;
-  double longest = 0;
-  for (auto& instance : report_.instances) longest = std::max(longest, instance.seconds);
-  double once = fresh_ ? 0 : calibration_seconds_ + kPerturbedRuns * longest;
-  return {once, std::max(confirmed_seconds_, confirmation_seconds())};
+  double once = fresh_ ? 0 : calibration_seconds_ + kPerturbedRuns * longest_seconds_;
+  return {once, std::max<double>(confirmed_seconds_, round_seconds_)};
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
@@ -197,7 +198,7 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   auto verdict = judge(trial_code(candidate, job.compiled.image), inquiry);
   if (!verdict) return std::nullopt;
   if (!deadline)
-    confirmed_seconds_ = std::max(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
+    confirmed_seconds_ = std::max<double>(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
   return queue_->finished(job, std::move(*verdict));
 }
 

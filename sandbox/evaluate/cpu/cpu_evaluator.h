@@ -2,6 +2,7 @@
 // measuring slot, during which the compile workers stand still. Equal code is measured once: candidates whose image and
 // launches are equal share a verdict, and what is equal to the original is its equal without being run.
 #pragma once
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -51,9 +52,10 @@ class CpuEvaluator : public Evaluator {
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;             ///< One measurement at a time, confirmations included.
-  bool fresh_ = false;                ///< The runner has judged nothing but finalists.
-  double calibration_seconds_ = 0;
-  double confirmed_seconds_ = 0;      ///< The longest confirmation so far.
+  // What confirm_cost() tells while another thread may be filling report_ anew.
+  std::atomic<bool> fresh_ = false;   ///< The runner has judged nothing but finalists.
+  std::atomic<double> calibration_seconds_ = 0, longest_seconds_ = 0, round_seconds_ = 0;  ///< Of the original; its slowest instance; see confirmation_seconds().
+  std::atomic<double> confirmed_seconds_ = 0;                                              ///< The longest confirmation so far.
 
   struct SharedEra;
   std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of the queue's era.

@@ -64,6 +64,16 @@ TEST(MepSpace, GridFollowsAGeometryKnob) {
   EXPECT_EQ(geometry->block.x, 128u);
 }
 
+TEST(MepSpace, LeavesANumberAloneThatIsNoSize) {
+  Mep mep = mep_with("n", "64", 16, 64, 16);
+  for (int64_t multiplier : {int64_t(2862933555777941757), int64_t(1) << 61, -(int64_t(1) << 62)}) {
+    mep.knobs = {knob("M", multiplier, true, false)};
+    auto space = MepSpace::create(mep, parent(("#define M " + std::to_string(multiplier) + "\n__global__ void k() {}").c_str()));
+    for (auto& parameter : space.space().parameters())
+      if (parameter.name == "M") EXPECT_EQ(parameter.values, std::vector<int64_t>{multiplier});
+  }
+}
+
 TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 256, 4000);
   mep.knobs = {knob("B", 256, true, true)};

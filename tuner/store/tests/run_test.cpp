@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -83,6 +85,22 @@ TEST_F(RunFile, RefusesASecondWriterByName) {
 TEST_F(RunFile, RefusesToOverwriteARun) {
   { RunStore run = filled(); }
   EXPECT_THAT(RunStore::create(file_, meta()).error().message, HasSubstr("--resume"));
+}
+
+TEST_F(RunFile, IsCreatedByOneOfSeveralProcessesThatTry) {
+  for (int round = 0; round < 5; ++round) {
+    auto file = folder_.path() / ("race-" + std::to_string(round) + ".klrun");
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      pid_t child = fork();
+      if (child == 0) _exit(RunStore::create(file, meta()).ok() ? 0 : 1);
+      children.push_back(child);
+    }
+    int created = 0, status = 0;
+    for (pid_t child : children) created += waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    EXPECT_EQ(created, 1);
+    EXPECT_TRUE(RunStore::open(file).ok());
+  }
 }
 
 TEST_F(RunFile, AFileOfTheFutureIsRefusedAndLeftAsItIs) {

@@ -336,7 +336,7 @@ InstanceReport GpuRunner::begin_report(size_t instance) const {
   InstanceReport report;
   report.id = recorded.id, report.held_out = recorded.held_out, report.weight = recorded.weight;
   // A duration on another device says nothing about this one.
-  if (mep_.captured_on.find(device_.facts().name) != std::string::npos) report.recorded_seconds = recorded.microseconds * 1e-6;
+  if (mep_.captured_on.find(":" + device_.facts().name + ":") != std::string::npos) report.recorded_seconds = recorded.microseconds * 1e-6;
   return report;
 }
 
