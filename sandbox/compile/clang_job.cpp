@@ -83,7 +83,8 @@ Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
   }
   clang::CompilerInstance compiler(invocation);
   compiler.setVirtualFileSystem(overlay);
-  invocation->getFrontendOpts().DisableFree = false;
+  // clang leaves its memory to the end of its process; ours goes on, and a target machine takes half a megabyte.
+  invocation->getFrontendOpts().DisableFree = invocation->getCodeGenOpts().DisableFree = false;
   compiler.createDiagnostics(new clang::TextDiagnosticPrinter(out, invocation->getDiagnosticOpts()));
   compiler.setVerboseOutputStream(out);
   bool ok = action(compiler);
