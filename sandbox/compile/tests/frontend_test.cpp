@@ -228,7 +228,7 @@ int host() { int n; return hipDeviceGetAttribute(&n, hipDeviceAttributeConcurren
     EXPECT_TRUE(device->module) << device->error;
   }
 }
-TEST(Frontend, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
+TEST(FrontendWithToolkit, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   // No include of HIP's runtime: hipCUB and rocThrust bring it.
   auto device = compile("#include <hipcub/block/block_reduce.hpp>\n#include <thrust/functional.h>\n"
@@ -307,7 +307,7 @@ TEST(Frontend, TakesRegisterVariablesUnderEveryStandard) {
     EXPECT_TRUE(device->module) << device->error;
   }
 }
-TEST(Frontend, CompilesAgainstTheToolkitsHeaders) {
+TEST(FrontendWithToolkit, CompilesAgainstItsHeaders) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   auto device = compile("#include <cub/cub.cuh>\n__global__ void k(float* f) { typedef cub::WarpReduce<float> R; __shared__ R::TempStorage t; f[0] = R(t).Sum(f[1]); }\n"
                         "int host(float f) { return max(1, 2) + min(1u, 2u) + isfinite(f); }", with([](auto& o) { o.headers = HeaderSet::Toolkit; o.flags = {"-std=c++17"}; }));
