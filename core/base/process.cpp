@@ -144,7 +144,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   alive.read_end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   std::optional<Clock::time_point> ended;
   while (!ended || out.read_end >= 0 || err.read_end >= 0) {
-    pollfd fds[3] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {alive.read_end, POLLIN, 0}};
+    pollfd fds[3] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {ended ? -1 : alive.read_end, POLLIN, 0}};
     poll(fds, 3, ended ? 0 : alive.read_end < 0 ? kTick : milliseconds_until(deadline));
     if (fds[0].revents && !drain(out.read_end, outcome.out, options.output_limit)) out.close_end(out.read_end);
     if (fds[1].revents && !drain(err.read_end, outcome.err, options.output_limit)) err.close_end(err.read_end);
@@ -153,13 +153,11 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
       if ((!fds[0].revents && !fds[1].revents) || Clock::now() > *ended + kDryOut) break;
     } else if (waitpid(child, &status, WNOHANG) == child) {
       ended = Clock::now();
-      alive.close_end(alive.read_end);
     } else if (deadline && Clock::now() >= *deadline) {
       outcome.timed_out = true;
       kill(options.own_group ? -child : child, SIGKILL);
       waitpid(child, &status, 0);
       ended = Clock::now();
-      alive.close_end(alive.read_end);
     }
   }
   outcome.seconds = std::chrono::duration<double>(*ended - start).count();

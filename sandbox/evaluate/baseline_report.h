@@ -19,6 +19,7 @@ inline constexpr double kSlowSeconds = 0.05;
 /// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be elsewhere.
 inline constexpr double kLongSeconds = 0.5;
 inline constexpr size_t kLongRoundings = 2;  ///< So many other roundings of them are run for the sake of candidates, and one otherwise.
+inline size_t roundings_of_long(bool for_candidates) { return for_candidates ? kLongRoundings : 1; }
 
 /// What the original did on one instance, buffer by buffer.
 struct BufferReport {

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,6 +316,12 @@ bool bind_to_parent(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   return getppid() == parent;
+}
+
+void close_descriptors_but(int kept) {
+  constexpr int kFirst = STDERR_FILENO + 1;
+  if (kept > kFirst) syscall(SYS_close_range, static_cast<unsigned>(kFirst), static_cast<unsigned>(kept) - 1, 0);
+  syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0u, 0);
 }
 
 std::string FaultReport::text() const {

@@ -35,6 +35,9 @@ Status enter_jail(const JailSpec& spec);
 /// For a forked child: its own process group, killed when its parent dies. False if the parent is gone already.
 bool bind_to_parent(pid_t parent);
 
+/// For a forked child: closes what it inherited but the standard streams and `kept`.
+void close_descriptors_but(int kept);
+
 /// What went wrong in a confined process, left by its signal handler in memory shared with the watcher.
 struct FaultReport {
   int32_t signal = 0;

@@ -72,9 +72,7 @@ class NurseryProcess {
   void close_foreign_descriptors() {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, 0), dup2(nowhere, 1);
-    int keep = dup2(control_.fd(), 3);
-    if (keep != control_.fd()) control_ = Channel(Descriptor(keep));
-    syscall(SYS_close_range, 4u, ~0u, 0u);
+    close_descriptors_but(control_.fd());
   }
 
   void spawn() {

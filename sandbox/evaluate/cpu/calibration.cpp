@@ -184,11 +184,11 @@ Status Runner::add_envelopes() {
     for (auto& region : memory.regions) envelopes.regions.emplace_back(region.yardstick.layout);
     for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.yardstick.layout);
   }
+  const size_t most = roundings_of_long(settings_.for_candidates);
   for (size_t way = 0; way < roundings_.size(); ++way) {
     TrialCode code = baseline_;
     code.image = roundings_[way];
     bool all_long = std::ranges::all_of(run_seconds_, [](double seconds) { return seconds > kLongSeconds; });
-    const size_t most = settings_.for_candidates ? kLongRoundings : 1;
     if (all_long && way >= most) break;
     // A way of rounding that does not load or run says nothing; the others still do.
     auto trial = start_trial(&code);

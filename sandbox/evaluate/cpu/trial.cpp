@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,9 +38,7 @@ Result<std::unique_ptr<Trial>> Trial::start(const Mep& mep, const ReplayMemory& 
     ends.first.close();
     if (!bind_to_parent(self)) _exit(0);
     // The runner's other connections are not the candidate's: what is sent over them is believed.
-    const auto own = static_cast<unsigned>(ends.second.fd());
-    if (own > STDERR_FILENO + 1) syscall(SYS_close_range, STDERR_FILENO + 1u, own - 1, 0);
-    syscall(SYS_close_range, own + 1, ~0u, 0);
+    close_descriptors_but(ends.second.fd());
     serve_trial(std::move(ends.second), trial->fault_, mep, memory, baseline, candidate, settings, candidate_first);
   }
   trial->channel_ = std::move(ends.first);

@@ -50,6 +50,23 @@ void expect_refused(const Ended& ended, const std::string& call) {
   EXPECT_EQ(ended.fault.text(), "refused system call " + call);
 }
 
+TEST(Descriptors, OfAForkedChildAreTheStandardOnesAndTheOneThatIsKept) {
+  std::vector<int> opened;
+  for (int i = 0; i < 6; ++i) opened.push_back(dup(STDERR_FILENO));
+  const int kept = opened[3];
+  pid_t child = fork();
+  if (child == 0) {
+    close_descriptors_but(kept);
+    bool right = fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    for (int fd : opened) right &= (fcntl(fd, F_GETFD) >= 0) == (fd == kept);
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (int fd : opened) close(fd);
+}
+
 TEST(Jail, LetsOrdinaryWorkThrough) {
   EXPECT_TRUE(in_jail({}, [] {
                 std::vector<char> memory(32 << 20, 1);

@@ -131,7 +131,7 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
   constexpr const char* kExperiment = "rounding";
   if (roundings.empty() || settings_.fatal.contains(kExperiment)) return done();
   announce_(kExperiment);
-  const size_t most = settings_.for_candidates ? kLongRoundings : 1;  // Of long ones.
+  const size_t most = roundings_of_long(settings_.for_candidates);
   for (size_t way = 0; way < roundings.size(); ++way) {
     KERNELIFT_TRY(in_time());
     GpuCode code;
