@@ -6,8 +6,8 @@
 
 #include "core/base/hash.h"
 #include "core/base/json.h"
-#include "core/model/expression.h"
-#include "core/model/geometry.h"
+#include "core/model/launch/expression.h"
+#include "core/model/launch/geometry.h"
 
 namespace kernelift {
 

@@ -18,7 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/model/geometry.h"
+#include "core/model/launch/geometry.h"
 
 namespace kernelift {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/model/geometry.h"
+#include "core/model/launch/geometry.h"
 
 namespace kernelift {
 

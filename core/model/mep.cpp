@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
-#include "core/model/scan_json.h"
+#include "core/model/scan/scan_json.h"
 
 namespace fs = std::filesystem;
 

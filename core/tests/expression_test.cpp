@@ -1,5 +1,5 @@
-// Claims about core/model/expression.h.
-#include "core/model/expression.h"
+// Claims about core/model/launch/expression.h.
+#include "core/model/launch/expression.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // scan.json must survive the trip through a file, and damage to it must end in a sentence, not a crash.
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sandbox/device/cpu/image_abi.h"
+#include "core/toolchain/image_abi.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/model/capture.h"
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 namespace kernelift {
 

@@ -5,7 +5,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "core/model/expression.h"
+#include "core/model/launch/expression.h"
 #include "extractor/scan/assignments.h"
 
 namespace kernelift {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 #include "sandbox/compile/frontend.h"
 
 namespace kernelift {

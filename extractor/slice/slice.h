@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/model/mep.h"
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 #include "sandbox/compile/frontend.h"
 
 namespace kernelift {

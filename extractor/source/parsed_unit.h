@@ -9,7 +9,7 @@
 
 #include "clang/Basic/SourceManager.h"
 #include "core/base/result.h"
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 #include "extractor/source/compile_database.h"
 #include "sandbox/compile/frontend.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 namespace kernelift {
 

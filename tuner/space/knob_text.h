@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 namespace kernelift {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/expression.h"
+#include "core/model/launch/expression.h"
 
 namespace kernelift {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "sandbox/device/cpu/image_abi.h"
+#include "core/toolchain/image_abi.h"
 
 #ifdef __cplusplus
 extern "C" {

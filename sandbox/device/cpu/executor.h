@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/model/geometry.h"
-#include "sandbox/device/cpu/image_abi.h"
+#include "core/model/launch/geometry.h"
+#include "core/toolchain/image_abi.h"
 
 namespace kernelift::cpu {
 

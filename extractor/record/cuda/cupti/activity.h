@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/model/geometry.h"
+#include "core/model/launch/geometry.h"
 #include "extractor/record/cuda/cupti/cupti.h"
 
 namespace kernelift {

@@ -5,7 +5,7 @@
 
 #include <llvm/IR/Verifier.h>
 
-#include "sandbox/device/cpu/image_abi.h"
+#include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/lower/device_library.h"
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"

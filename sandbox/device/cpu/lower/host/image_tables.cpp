@@ -1,7 +1,7 @@
 // Constants laid out as the C structs of image_abi.h are; LLVM's default struct layout for the host is C's.
 #include "sandbox/device/cpu/lower/host/image_tables.h"
 
-#include "sandbox/device/cpu/image_abi.h"
+#include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/lower/services.h"
 
 namespace kernelift::cpu {

@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "core/model/geometry.h"
+#include "core/model/launch/geometry.h"
 #include "sandbox/device/cpu/executor.h"
 #include "sandbox/device/cpu/runtime/abi.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/model/geometry.h"
+#include "core/model/launch/geometry.h"
 #include "sandbox/device/cpu/runtime/abi.h"
 #include "sandbox/device/cpu/runtime/launch/registry.h"
 

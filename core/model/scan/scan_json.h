@@ -2,7 +2,7 @@
 // nlohmann's exceptions on a missing key or a wrong type: call them inside reading() (core/base/json.h).
 #pragma once
 #include "core/base/json.h"
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 namespace kernelift {
 

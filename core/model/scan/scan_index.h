@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/model/expression.h"
+#include "core/model/launch/expression.h"
 
 namespace kernelift {
 

@@ -1,6 +1,6 @@
 // A precedence-climbing parser and a tree evaluator for launch and constraint expressions. Sub-expressions are shared,
 // immutable nodes. Arithmetic is checked: a launch computed from a silently wrapped product would be a wrong launch.
-#include "core/model/expression.h"
+#include "core/model/launch/expression.h"
 
 #include <cctype>
 #include <cstring>

@@ -1,11 +1,11 @@
 // scan.json and back. Reading trusts nothing: a missing key, a wrong type or a newer version is an Error that names the
 // file. find() is how a user's word becomes a kernel: an id first, then an exact key or name, then whatever
 // key_matches() accepts.
-#include "core/model/scan_index.h"
+#include "core/model/scan/scan_index.h"
 
 #include "core/base/json.h"
 #include "core/model/kernel_key.h"
-#include "core/model/scan_json.h"
+#include "core/model/scan/scan_json.h"
 
 namespace kernelift {
 namespace {

@@ -1,5 +1,5 @@
 // See scan_json.h.
-#include "core/model/scan_json.h"
+#include "core/model/scan/scan_json.h"
 
 namespace kernelift {
 
