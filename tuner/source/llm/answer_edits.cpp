@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-constexpr std::string_view kSearch = "<<<<<<< SEARCH", kDivide = "=======", kReplace = ">>>>>>> REPLACE";
+constexpr size_t kFewestMarks = 5;     ///< Models do not count the seven of "<<<<<<< SEARCH" well.
 constexpr size_t kShownLines = 8;      ///< Of the nearest place, in a complaint.
 constexpr size_t kLongestIdea = 160;
 
@@ -21,6 +21,12 @@ std::vector<std::string> lines_of(std::string_view text) {
     lines.push_back(line);
   }
   return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines, const char* end = "\n") {
+  std::string text;
+  for (auto& line : lines) text += line + end;
+  return text;
 }
 
 std::string trimmed(const std::string& line) {
@@ -62,20 +68,34 @@ size_t occurrences(const std::string& text, const std::string& piece) {
   return count;
 }
 
+/// How many of `mark` a line opens with, if nothing but `word` follows; else 0.
+size_t marks(const std::string& line, char mark, std::string_view word) {
+  size_t count = std::min(line.find_first_not_of(mark), line.size());
+  return count >= kFewestMarks && trimmed(line.substr(count)) == word ? count : 0;
+}
+
+/// Without the fence that some put around each half of a block.
+std::string unfenced(const std::string& half) {
+  auto lines = lines_of(half);
+  if (lines.size() < 2 || !trimmed(lines.front()).starts_with("```") || trimmed(lines.back()) != "```") return half;
+  return joined({lines.begin() + 1, lines.end() - 1});
+}
+
 /// The blocks of an answer; `complaint` is set where the markers do not pair up.
 std::vector<Block> blocks_of(const std::vector<std::string>& lines, std::string& complaint) {
   std::vector<Block> blocks;
   enum { Outside, Searching, Replacing } state = Outside;
   Block block;
+  size_t opened = 0;
   for (auto& line : lines) {
     std::string marker = trimmed(line);
-    if (marker == kSearch) {
+    if (size_t count = marks(marker, '<', "SEARCH")) {
       if (state != Outside) complaint = "A SEARCH block begins inside another one.";
-      state = Searching, block = {};
-    } else if (state == Searching && marker == kDivide) {
+      state = Searching, block = {}, opened = count;
+    } else if (state == Searching && marks(marker, '=', "") == opened) {
       state = Replacing;
-    } else if (state == Replacing && marker == kReplace) {
-      blocks.push_back(block);
+    } else if (state == Replacing && marks(marker, '>', "REPLACE")) {
+      blocks.push_back({unfenced(block.search), unfenced(block.replace)});
       state = Outside;
     } else if (state == Searching) {
       block.search += line + "\n";
@@ -150,14 +170,15 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   auto lines = lines_of(answer);
   result.idea = idea_of(lines);
   Candidate candidate = parent;
+  // Models write \n, whatever they were shown.
+  const bool crlf = parent.source.find("\r\n") != parent.source.npos;
+  if (crlf) candidate.source = joined(lines_of(parent.source));
+  const Hash before = candidate.key();
   auto blocks = blocks_of(lines, result.complaint);
-  if (cut_off && !result.complaint.empty()) result.complaint += " It was cut off at the token limit: answer with fewer, smaller edits.";
+  if (result.complaint.empty() && blocks.empty())
+    if (auto text = whole_file(lines, result.complaint)) candidate.source = *text;
+  if (cut_off && !result.complaint.empty()) result.complaint += " It was cut off at the token limit: think less, answer with fewer, smaller edits.";
   if (!result.complaint.empty()) return result;
-  if (blocks.empty()) {
-    auto text = whole_file(lines, result.complaint);
-    if (!text) return result;
-    candidate.source = *text;
-  }
   for (size_t i = 0; i < blocks.size(); ++i) {
     std::string number = "SEARCH block " + std::to_string(i + 1);
     if (trimmed(blocks[i].search).empty()) {
@@ -176,10 +197,11 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   for (auto& line : lines)
     if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty()) apply_launch_line(trimmed(line), candidate, kernel, result.complaint);
   if (!result.complaint.empty()) return result;
-  if (candidate.key() == parent.key()) {
+  if (candidate.key() == before) {
     result.complaint = "The edits change nothing.";
     return result;
   }
+  if (crlf) candidate.source = joined(lines_of(candidate.source), "\r\n");
   result.candidate = std::move(candidate);
   return result;
 }

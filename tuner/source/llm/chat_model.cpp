@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "core/base/json.h"
@@ -14,16 +15,45 @@ namespace {
 
 constexpr size_t kQuoted = 200;          ///< Characters of a server's own error text shown to a person.
 constexpr int kCharactersPerToken = 4;   ///< For servers that report no usage.
+constexpr int kFewestOutputTokens = 1024;  ///< An answer of fewer would hold no edit worth the call.
 
-bool worth_retrying(long status) { return status == 408 || status == 429 || status >= 500; }
+bool worth_retrying(const HttpReply& reply) {
+  // Spent money comes with the status of too many requests, and does not come back within a minute.
+  if (reply.status == 429) return reply.body.find("insufficient_quota") == std::string::npos;
+  return reply.status == 408 || reply.status == 409 || reply.status >= 500;
+}
+
+/// A message's content: a string, or a list of parts of which the text counts.
+std::string text_of(const Json& content) {
+  if (content.is_string()) return content.get<std::string>();
+  std::string text;
+  if (content.is_array())
+    for (auto& part : content)
+      if (part.at("type") == "text") text += part.at("text").get<std::string>();
+  return text;
+}
+
+std::string word(const Json& object, const char* name) {
+  auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Servers that do not tell a model's reasoning apart leave it before the answer, its opening mark in the prompt or not.
+/// It may hold drafts of edits.
+std::string without_thoughts(std::string text) {
+  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
+  if (size_t close = text.rfind(kClose); close != text.npos) return text.substr(close + kClose.size());
+  if (size_t first = text.find_first_not_of(" \t\r\n"); first != text.npos && text.compare(first, kOpen.size(), kOpen) == 0) return "";
+  return text;
+}
 
 /// What the server says is wrong, cut short and on one line.
 std::string server_words(const std::string& body) {
   std::string words = body;
-  if (auto json = Json::parse(body, nullptr, false); json.is_object() && json.contains("error")) {
-    auto& error = json["error"];
-    if (error.is_object() && error.contains("message") && error["message"].is_string()) words = error["message"].get<std::string>();
-    else if (error.is_string()) words = error.get<std::string>();
+  if (auto json = Json::parse(body, nullptr, false); json.is_object()) {
+    auto error = json.contains("error") ? json["error"] : json;
+    if (error.is_string()) words = error.get<std::string>();
+    else if (error.is_object() && !word(error, "message").empty()) words = word(error, "message");
   }
   std::replace(words.begin(), words.end(), '\n', ' ');
   return words.empty() ? "and said nothing" : "and said: " + words.substr(0, kQuoted);
@@ -58,9 +88,12 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
 }
 
 Result<ChatModel> ChatModel::open(const ModelSpec& spec, const ChatLimits& limits) {
-  const char* key = std::getenv(spec.key_variable());
-  if (!key && !spec.own_server) return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
-  return ChatModel(spec, limits, key ? key : "");
+  const char* set = std::getenv(spec.key_variable());
+  std::string key = set ? set : "";
+  // Keys come from files, with a line's end.
+  key.erase(key.find_last_not_of(" \t\r\n") + 1);
+  if (key.empty() && !spec.own_server) return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
+  return ChatModel(spec, limits, std::move(key));
 }
 
 std::string ChatModel::body(const std::string& system, const std::vector<ChatMessage>& messages) const {
@@ -70,39 +103,51 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
   for (auto& message : messages) list.push_back({{"role", message.from_model ? "assistant" : "user"}, {"content", message.text}});
   Json request{{"model", spec_.model}, {"messages", list}};
   if (!openai) request["system"] = system;
-  // OpenAI's own newer models know only the longer name; compatible servers know only the shorter one.
-  request[openai && !spec_.own_server ? "max_completion_tokens" : "max_tokens"] = limits_.most_output_tokens;
+  request[new_name_ ? "max_completion_tokens" : "max_tokens"] = output_tokens_;
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<ChatAnswer> ChatModel::read(const std::string& body) const {
   Json json = Json::parse(body, nullptr, false);
   if (json.is_discarded()) return environment_error("half a reply: it is no complete JSON document");
+  if (json.is_object() && json.contains("error") && !json["error"].is_null()) return environment_error("the server answered " + server_words(body));
   auto answer = reading("the model's reply", [&] {
     ChatAnswer read;
-    if (spec_.vendor == ModelSpec::Vendor::OpenAi) {
-      auto& choice = json.at("choices").at(0);
-      auto& content = choice.at("message").at("content");
-      read.text = content.is_string() ? content.get<std::string>() : "";
-      read.cut_off = choice.value("finish_reason", Json()) == "length";
-    } else {
-      for (auto& part : json.at("content"))
-        if (part.at("type") == "text") read.text += part.at("text").get<std::string>();
-      read.cut_off = json.value("stop_reason", Json()) == "max_tokens";
-    }
     bool openai = spec_.vendor == ModelSpec::Vendor::OpenAi;
+    std::string ended;
+    if (openai) {
+      auto& choice = json.at("choices").at(0);
+      auto& message = choice.at("message");
+      // Absent or null where a model reasoned until it was cut off.
+      if (auto content = message.find("content"); content != message.end()) read.text = text_of(*content);
+      if (auto why = message.find("refusal"); why != message.end() && why->is_string() && !why->get<std::string>().empty())
+        read.text = why->get<std::string>(), read.refused = true;
+      ended = word(choice, "finish_reason");
+    } else {
+      read.text = text_of(json.at("content"));
+      ended = word(json, "stop_reason");
+    }
+    read.cut_off = ended == "length" || ended == "max_tokens" || ended == "model_context_window_exceeded";
+    read.refused |= ended == "content_filter" || ended == "refusal";
     read.output_tokens = static_cast<int64_t>(read.text.size()) / kCharactersPerToken;
     if (auto usage = json.find("usage"); usage != json.end() && usage->is_object()) {
-      read.input_tokens = usage->value(openai ? "prompt_tokens" : "input_tokens", int64_t{0});
-      read.output_tokens = usage->value(openai ? "completion_tokens" : "output_tokens", read.output_tokens);
+      auto count = [&](const char* name) {
+        auto found = usage->find(name);
+        return found != usage->end() && found->is_number() ? std::optional(found->get<int64_t>()) : std::nullopt;
+      };
+      read.input_tokens = count(openai ? "prompt_tokens" : "input_tokens").value_or(0);
+      // Anthropic counts what its cache took part in apart; OpenAI's figure holds it.
+      for (auto* cached : {"cache_creation_input_tokens", "cache_read_input_tokens"}) read.input_tokens += count(cached).value_or(0);
+      read.output_tokens = count(openai ? "completion_tokens" : "output_tokens").value_or(read.output_tokens);
     }
+    read.text = without_thoughts(std::move(read.text));
     return read;
   });
   if (!answer.ok()) return environment_error("the reply is not in the expected form");
   return answer;
 }
 
-Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<ChatMessage>& messages, const std::atomic<bool>& stop) const {
+std::vector<std::string> ChatModel::headers() const {
   std::vector<std::string> headers{"Content-Type: application/json", "Expect:"};
   if (spec_.vendor == ModelSpec::Vendor::Anthropic) {
     headers.push_back("anthropic-version: 2023-06-01");
@@ -110,10 +155,31 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
   } else if (!key_.empty()) {
     headers.push_back("Authorization: Bearer " + key_);
   }
-  std::string request = body(system, messages), last;
+  return headers;
+}
+
+bool ChatModel::adapt(long status, const std::string& body) {
+  if (status != 400 && status != 413 && status != 422) return false;
+  auto speaks_of = [&](std::initializer_list<const char*> any) {
+    return std::any_of(any.begin(), any.end(), [&](auto* piece) { return body.find(piece) != body.npos; });
+  };
+  if (!new_name_ && spec_.vendor == ModelSpec::Vendor::OpenAi && speaks_of({"max_completion_tokens"}) && speaks_of({"nsupported", "instead"}))
+    return new_name_ = true;
+  bool too_long = speaks_of({"max_tokens", "max_completion_tokens", "context length", "context size", "context limit", "context window"});
+  if (!too_long || output_tokens_ / 2 < kFewestOutputTokens) return false;
+  output_tokens_ /= 2;
+  return true;
+}
+
+Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<ChatMessage>& messages, const std::atomic<bool>& stop) {
+  std::string last;
   double pause = limits_.first_pause;
-  for (int attempt = 1; attempt <= limits_.attempts; ++attempt) {
-    auto reply = http_post(spec_.url, headers, request, limits_.call_seconds, stop);
+  auto begin = std::chrono::steady_clock::now();
+  auto too_late = [&] { return std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(limits_.call_seconds); };
+  int attempt = 1;
+  for (;; ++attempt) {
+    std::string request = body(system, messages);
+    auto reply = http_post(spec_.url, headers(), request, limits_.call_seconds, stop);
     if (stop) return environment_error("stopped");
     double wanted = pause;
     if (!reply.ok()) {
@@ -125,18 +191,24 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
         return answer;
       }
       last = answer.error().message;
+      if (reply->body.starts_with('<')) return environment_error(spec_.url + ": a web page answered, no model; check the URL");
     } else {
       last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
-      if (!worth_retrying(reply->status)) {
+      if (adapt(reply->status, reply->body)) {
+        --attempt;  // Not the server's failure, and each time there is less to ask for.
+        continue;
+      }
+      if (!worth_retrying(*reply)) {
         if (reply->status == 401 || reply->status == 403) last += std::string("; check ") + spec_.key_variable();
         return environment_error(spec_.url + ": " + last);
       }
       if (reply->retry_after > 0) wanted = reply->retry_after;
     }
-    if (attempt < limits_.attempts && !wait(std::min(wanted, limits_.longest_pause), stop)) return environment_error("stopped");
+    if (attempt >= limits_.attempts || too_late()) break;
+    if (!wait(std::min(wanted, limits_.longest_pause), stop)) return environment_error("stopped");
     pause *= 2;
   }
-  return environment_error(spec_.url + ": " + last + " (asked " + std::to_string(limits_.attempts) + " times)");
+  return environment_error(spec_.url + ": " + last + (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
 }
 
 }  // namespace kernelift

@@ -28,6 +28,8 @@ std::string one_line(const Verdict& verdict) {
   return text.substr(0, 240);
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 }  // namespace
 
 Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOptions options) {
@@ -44,8 +46,13 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
 
 LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, ChatModel model)
     : mep_(mep), options_(std::move(options)), model_(std::move(model)) {
+  // Whoever wrote something else there is told nothing: counting begins anew.
   if (Json spent = Json::parse(options_.spent, nullptr, false); spent.is_object())
-    spent_ = {spent.value("calls", 0), spent.value("repairs", 0), spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
+    if (auto known = reading("what the model has cost", [&] {
+          return Spent{spent.value("calls", 0), spent.value("repairs", 0), spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
+        });
+        known.ok())
+      spent_ = *known;
   transcript_ = spent_.calls + spent_.repairs;
 }
 
@@ -55,13 +62,11 @@ LlmProposer::~LlmProposer() {
 }
 
 std::string LlmProposer::attempts(const History& history) const {
-  std::vector<std::string> lines;
-  for (auto& trial : history)
-    if (trial.candidate.tier == "source") lines.push_back("- " + trial.candidate.note + ": " + one_line(trial.verdict));
-  if (lines.empty()) return "none";
   std::string text;
-  for (size_t i = lines.size() > kShownAttempts ? lines.size() - kShownAttempts : 0; i < lines.size(); ++i) text += lines[i] + "\n";
-  return text;
+  size_t shown = 0;
+  for (auto trial = history.end(); trial != history.begin() && shown < kShownAttempts;)
+    if ((--trial)->candidate.tier == "source") text.insert(0, "- " + trial->candidate.note + ": " + one_line(trial->verdict) + "\n"), ++shown;
+  return text.empty() ? "none" : text;
 }
 
 Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
@@ -131,7 +136,7 @@ void LlmProposer::write_transcript(const Called& called) {
   if (called.answer.ok()) {
     transcript["answer"] = called.answer->text;
     transcript["input_tokens"] = called.answer->input_tokens, transcript["output_tokens"] = called.answer->output_tokens;
-    transcript["cut_off"] = called.answer->cut_off;
+    transcript["cut_off"] = called.answer->cut_off, transcript["refused"] = called.answer->refused;
   } else {
     transcript["error"] = called.answer.error().message;
   }
@@ -144,7 +149,7 @@ void LlmProposer::write_transcript(const Called& called) {
 
 void LlmProposer::repair(Talk talk, const std::string& complaint) {
   if (talk.repairs >= options_.repairs_per_idea) {
-    notes_.push_back("dropped an idea after " + std::to_string(talk.repairs) + " repairs: " + complaint.substr(0, complaint.find('\n')));
+    notes_.push_back("dropped an idea after " + std::to_string(talk.repairs) + " repairs: " + first_line(complaint));
     return;
   }
   to_repair_.emplace_back(std::move(talk), complaint);
@@ -154,10 +159,12 @@ std::optional<Proposal> LlmProposer::take_answer() {
   Called called = calling_.get();
   spent_.seconds += called.seconds;
   write_transcript(called);
-  if (!called.answer.ok()) {
-    save();
+  if (called.answer.ok()) spent_.tokens += called.answer->input_tokens + called.answer->output_tokens;
+  save();
+  if (!called.answer.ok() || called.answer->refused) {
     if (stop_) return std::nullopt;
-    notes_.push_back("no answer: " + called.answer.error().message);
+    notes_.push_back(called.answer.ok() ? "the model refused to answer: " + first_line(called.answer->text)
+                                        : "no answer: " + called.answer.error().message);
     if (++failures_ >= kPatience) {
       gave_up_ = true;
       notes_.push_back("the model is left alone after " + std::to_string(failures_) + " failed calls; going on without it");
@@ -165,13 +172,13 @@ std::optional<Proposal> LlmProposer::take_answer() {
     return std::nullopt;
   }
   failures_ = 0;
-  spent_.tokens += called.answer->input_tokens + called.answer->output_tokens;
-  save();
   Talk talk = std::move(called.talk);
-  talk.messages.push_back({true, called.answer->text});
-  auto edits = apply_answer(talk.base, called.answer->text, mep_.kernel_name, called.answer->cut_off);
+  // Servers take no empty turn, and some none of one side after another.
+  const std::string& text = called.answer->text;
+  talk.messages.push_back({true, text.find_first_not_of(" \t\r\n") == text.npos ? "(no answer)" : text});
+  auto edits = apply_answer(talk.base, text, mep_.kernel_name, called.answer->cut_off);
   if (!edits.candidate) {
-    notes_.push_back("an answer could not be applied: " + edits.complaint.substr(0, edits.complaint.find('\n')));
+    notes_.push_back("an answer could not be applied: " + first_line(edits.complaint));
     repair(std::move(talk), edits.complaint);
     return std::nullopt;
   }

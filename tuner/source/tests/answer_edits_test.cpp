@@ -77,6 +77,37 @@ TEST(AnswerEdits, ComplainAboutALaunchOverUnknownNames) {
   EXPECT_THAT(applied("LAUNCH grid.x = n / 2\n" + edit("  y[0] = 1;\n", "\n")).complaint, HasSubstr("uses 'n'"));
 }
 
+TEST(AnswerEdits, ApplyToASourceWithCarriageReturnsAndKeepThem) {
+  Candidate windows = parent();
+  windows.source = "__global__ void k(float *y) {\r\n  y[0] = 1;\r\n}\r\n";
+  for (std::string answer : {edit("  y[0] = 1;\n", "  y[0] = 2;\n"), edit("  y[0] = 1;\r\n", "  y[0] = 2;\r\n"),
+                             std::string("```\n__global__ void k(float *y) {\n  y[0] = 2;\n}\n```\n")}) {
+    auto result = apply_answer(windows, answer, "k", false);
+    ASSERT_TRUE(result.candidate) << result.complaint;
+    EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) {\r\n  y[0] = 2;\r\n}\r\n");
+  }
+  EXPECT_THAT(apply_answer(windows, edit("  y[0] = 1;\n", "  y[0] = 1;\n"), "k", false).complaint, HasSubstr("change nothing"));
+}
+
+TEST(AnswerEdits, TakeMarksThatWereNotCountedWellAndFencesAroundHalves) {
+  const char* const kAnswers[] = {"<<<<<< SEARCH\n  y[0] = 1;\n======\n  y[0] = 2;\n>>>>>> REPLACE\n",
+                                  "```cpp\n<<<<<<<< SEARCH\n  y[0] = 1;\n========\n  y[0] = 2;\n>>>>>>> REPLACE\n```\n",
+                                  "<<<<<<< SEARCH\n```cuda\n  y[0] = 1;\n```\n=======\n```cuda\n  y[0] = 2;\n```\n>>>>>>> REPLACE\n"};
+  for (auto* answer : kAnswers) {
+    auto result = applied(answer);
+    ASSERT_TRUE(result.candidate) << answer << result.complaint;
+    EXPECT_THAT(result.candidate->source, HasSubstr("{\n  y[0] = 2;\n  y[1] = 1;"));
+  }
+}
+
+TEST(AnswerEdits, LeaveALineOfEqualSignsInTheTextAlone) {
+  Candidate ruled = parent();
+  ruled.source += "/*\n=====\n*/\n";
+  auto result = apply_answer(ruled, edit("/*\n=====\n*/\n", "// no rule\n"), "k", false);
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_THAT(result.candidate->source, HasSubstr("}\n// no rule\n"));
+}
+
 TEST(AnswerEdits, SurviveEveryTruncationOfAnAnswer) {
   std::string answer = "IDEA: x\nLAUNCH grid.x = (gx + 1) / 2\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n") + "```\n__global__\n```\n";
   for (size_t cut = 0; cut <= answer.size(); ++cut) {

@@ -223,6 +223,122 @@ TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "the server takes 20 to answer";
 }
 
+TEST_F(LlmTest, DoesNotAskAgainAfterATimeout) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
+  call_seconds_ = 0.2;
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_EQ(server.requests.size(), 1u) << "it would take as long again";
+}
+
+TEST_F(LlmTest, DoesNotWaitForSpentMoney) {
+  ModelServer server({{429, "", R"({"error": {"code": "insufficient_quota", "message": "check your plan"}})", 30, 0}});
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("check your plan")));
+}
+
+TEST_F(LlmTest, AsksForAShorterAnswerWhereTheContextIsSmall) {
+  // As vLLM says it: the error is the document itself.
+  const char* const kTooLong = R"({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 17000 tokens", "code": 400})";
+  ModelServer server({{400, "", kTooLong, 0, 0}, {400, "", kTooLong, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  auto model = proposer(server);
+  EXPECT_EQ(next(*model).size(), 1u);
+  int64_t first = Json::parse(server.requests.at(0).body)["max_tokens"], last = Json::parse(server.requests.at(2).body)["max_tokens"];
+  EXPECT_EQ(last * 4, first);
+  next(*model);
+  EXPECT_EQ(Json::parse(server.requests.at(3).body)["max_tokens"], last) << "it is remembered";
+}
+
+TEST_F(LlmTest, SaysSoWhenThePromptItselfIsTooLong) {
+  ModelServer server({{400, "", R"({"error": {"message": "input length and `max_tokens` exceed context limit"}})", 0, 0}});
+  options_.most_calls = 1;
+  auto model = proposer(server, "anthropic");
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_LE(server.requests.size(), 6u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("exceed context limit")));
+}
+
+TEST_F(LlmTest, UsesTheNewerNameOfTheLimitWhereTheServerAsksForIt) {
+  ModelServer server({{400, "", R"({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}})", 0, 0},
+                      {200, kGoodEdit, {}, 0, 0}});
+  auto model = proposer(server);
+  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_TRUE(Json::parse(server.requests.at(1).body).contains("max_completion_tokens"));
+  EXPECT_FALSE(Json::parse(server.requests.at(1).body).contains("max_tokens"));
+}
+
+TEST_F(LlmTest, ARefusalIsANoteAndNotRepaired) {
+  const std::pair<const char*, const char*> kRefusals[] = {
+      {"openai", R"({"choices":[{"message":{"content":null,"refusal":"I will not"},"finish_reason":"stop"}]})"},
+      {"anthropic", R"({"content":[{"type":"text","text":"I will not"}],"stop_reason":"refusal"})"}};
+  for (auto& [vendor, reply] : kRefusals) {
+    ModelServer server({{200, "", reply, 0, 0}});
+    options_.most_calls = 1;
+    auto model = proposer(server, vendor);
+    EXPECT_TRUE(next(*model).empty());
+    EXPECT_EQ(server.requests.size(), 1u) << vendor;
+    EXPECT_THAT(notes_, Contains(HasSubstr("refused to answer: I will not")));
+    notes_.clear();
+  }
+}
+
+TEST_F(LlmTest, AnEmptyAnswerIsAskedAboutWithoutAnEmptyTurn) {
+  const char* const kEmpty = R"({"content":[{"type":"thinking","thinking":"…"}],"stop_reason":"max_tokens","usage":{"input_tokens":1,"output_tokens":9}})";
+  ModelServer server({{200, "", kEmpty, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  auto model = proposer(server, "anthropic");
+  EXPECT_EQ(next(*model).size(), 1u);
+  Json messages = Json::parse(server.requests.at(1).body)["messages"];
+  for (auto& message : messages) EXPECT_NE(message["content"], "");
+  EXPECT_THAT(messages.back()["content"].get<std::string>(), HasSubstr("cut off at the token limit"));
+}
+
+TEST_F(LlmTest, PassesOverWhatTheModelThoughtAloud) {
+  const std::string draft = "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 8\n>>>>>>> REPLACE\n";
+  for (std::string opening : {"<think>\n", ""}) {
+    ModelServer server({{200, opening + "First I try\n" + draft + "</think>\n\n" + kGoodEdit, {}, 0, 0}});
+    auto model = proposer(server);
+    auto proposals = next(*model);
+    ASSERT_EQ(proposals.size(), 1u);
+    EXPECT_THAT(proposals[0].candidate.source, HasSubstr("#define U 2"));
+  }
+}
+
+TEST_F(LlmTest, ReadsTextInPartsAndCountsWhatTheCacheTookPartIn) {
+  std::string edit = json_text(kGoodEdit);
+  const std::pair<const char*, std::string> kReplies[] = {
+      {"openai", R"({"choices":[{"message":{"content":[{"type":"text","text":)" + edit + R"(}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":300,"completion_tokens":12,"prompt_tokens_details":{"cached_tokens":250}}})"},
+      {"anthropic", R"({"content":[{"type":"thinking","thinking":"…"},{"type":"text","text":)" + edit + R"(}],"stop_reason":"end_turn","usage":{"input_tokens":50,"cache_creation_input_tokens":null,"cache_read_input_tokens":250,"output_tokens":12}})"}};
+  for (auto& [vendor, reply] : kReplies) {
+    ModelServer server({{200, "", reply, 0, 0}});
+    std::string saved;
+    options_.save_spent = [&](const std::string& spent) { saved = spent; };
+    auto model = proposer(server, vendor);
+    EXPECT_EQ(next(*model).size(), 1u) << vendor;
+    EXPECT_EQ(Json::parse(saved)["tokens"], 312) << vendor;
+  }
+}
+
+TEST_F(LlmTest, SaysThatAWebPageIsNoModel) {
+  ModelServer server({{200, "", "<!doctype html><html></html>", 0, 0}});
+  options_.most_calls = 1;
+  auto model = proposer(server);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_THAT(notes_, Contains(HasSubstr("check the URL")));
+}
+
+TEST_F(LlmTest, BeginsToCountAnewWhereItsBookkeepingIsDamaged) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+  for (auto* damaged : {"{\"calls\": \"many\"}", "[1]", "{\"tokens\": null}", "{"}) {
+    options_.spent = damaged;
+    EXPECT_EQ(next(*proposer(server)).size(), 1u) << damaged;
+  }
+}
+
 TEST_F(LlmTest, KeepsToItsTokenBudgetAndRemembersItAcrossSittings) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   std::string saved;
@@ -270,6 +386,8 @@ TEST(ModelSpec, SaysHowItIsWritten) {
 
 TEST(ModelSpec, ANeededKeyThatIsMissingIsNamed) {
   ::unsetenv("OPENAI_API_KEY");
+  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
+  ::setenv("OPENAI_API_KEY", "\n", 1);
   EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
 }
 
