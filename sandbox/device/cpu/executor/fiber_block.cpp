@@ -26,7 +26,7 @@ thread_local FiberBlock* running_block = nullptr;
 FiberBlock::FiberBlock(LaunchState& state) : state_(state) {
   fibers_.resize(state.threads);
   warps_.resize((state.threads + KL_WARP_SIZE - 1) / KL_WARP_SIZE);
-  for (Barrier& barrier : barriers_) barrier.waiting.resize(warps_.size());
+  for (Barrier& barrier : barriers_) barrier.waiting.resize(warps_.size()), barrier.site.resize(warps_.size());
   block_.state = &state;
   block_.fibers = this;
 }
@@ -68,7 +68,7 @@ void FiberBlock::begin(uint64_t block_index, uint32_t processor) {
     warp.groups.clear();
   }
   for (Barrier& barrier : barriers_) {
-    barrier.arrived = barrier.set = barrier.site = barrier.expected = 0;
+    barrier.arrived = barrier.set = barrier.expected = 0;
     std::fill(barrier.waiting.begin(), barrier.waiting.end(), 0);
   }
   live_ = state_.threads;
@@ -145,12 +145,15 @@ FiberBlock::Status FiberBlock::run() {
 
 uint32_t FiberBlock::barrier(Fiber& self, uint32_t id, uint32_t count, uint32_t op, bool predicate, uint32_t site) {
   Barrier& barrier = barriers_[id % KL_NAMED_BARRIERS];
-  if (barrier.arrived && site && barrier.site && site != barrier.site) {
-    state_.fail(LaunchFault::DivergentBarrier, "threads of one block wait at different __syncthreads(): " +
-                                                   describe_thread(block_.block, self.thread.linear) + " and others");
+  // Warps may wait at different __syncthreads(), as on a GPU, which counts them; the lanes of one may not.
+  uint32_t& warps_site = barrier.site[self.warp];
+  if ((barrier.waiting[self.warp] && site != warps_site) || (barrier.arrived && op != barrier.op)) {
+    state_.fail(LaunchFault::DivergentBarrier,
+                "threads of one warp wait at different __syncthreads(), or warps at barriers of different kinds: " +
+                    describe_thread(block_.block, self.thread.linear) + " and others");
     abandon();
   }
-  barrier.site = site;
+  warps_site = site;
   barrier.op = op;
   barrier.expected = count;
   barrier.set += predicate;
@@ -185,7 +188,7 @@ void FiberBlock::finish_barrier(Barrier& barrier) {
     warps_[w].runnable |= barrier.waiting[w];
     barrier.waiting[w] = 0;
   }
-  barrier.arrived = barrier.set = barrier.site = 0;
+  barrier.arrived = barrier.set = 0;
   state_.progress.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -50,8 +50,8 @@ class FiberBlock {
 
  private:
   struct Barrier {
-    uint32_t arrived = 0, expected = 0, set = 0, op = 0, site = 0;
-    std::vector<uint32_t> waiting;  ///< Lanes, per warp.
+    uint32_t arrived = 0, expected = 0, set = 0, op = 0;
+    std::vector<uint32_t> waiting, site;  ///< Per warp: lanes, and at which statement.
   };
   struct Group {  ///< Lanes that meet in one warp operation.
     uint32_t op, mask, arrived;

@@ -45,12 +45,9 @@ class WarpBlock {
       live_[w] = lanes == 32 ? ~0u : (1u << lanes) - 1;
       advance(w, step(w, 0, live_[w]));
     }
-    while (const uint32_t suspension = pass_barrier()) {
-      for (uint32_t w = 0; w < warps_; ++w) {
-        if (!live_[w]) continue;
-        advance(w, step(w, suspension, live_[w]));
-      }
-    }
+    while (pass_barrier())
+      for (uint32_t w = 0; w < warps_; ++w)
+        if (live_[w]) advance(w, step(w, suspended_[w * KL_WARP_SIZE + first_lane(live_[w])], live_[w]));
   }
 
  private:
@@ -182,65 +179,60 @@ class WarpBlock {
     return true;
   }
 
-  /// The plain barrier that all threads wait at, 0 if it is not as simple as that.
-  uint32_t common_barrier() const {
-    uint32_t here = 0;
+  /// Lets the block's threads pass the barrier that all of them wait at, each warp at its own __syncthreads(); false if all
+  /// have ended. Faults do not return.
+  bool pass_barrier() {
+    LaunchState& state = *BlockState::of(&block_).state;
+    if (state.stopped.load(std::memory_order_relaxed)) return false;
+    uint32_t at_barriers = 0, in_warps = 0, live = 0, set = 0, first = 0;
+    bool different = false, answered = false;
     for (uint32_t w = 0; w < warps_; ++w) {
       if (!live_[w]) continue;
       const uint32_t* suspended = suspended_ + w * KL_WARP_SIZE;
-      if (!here) here = suspended[first_lane(live_[w])];
-      if (live_[w] & ~equal_lanes(suspended, here)) return 0;
-    }
-    const kl_suspension& at = plan_.suspensions[here];
-    return here && at.wait == KL_WAIT_BARRIER && at.op == KL_BARRIER_SYNC ? here : 0;
-  }
-
-  /// The barrier all threads wait at, once it has its answer; 0 if all have ended. Faults do not return.
-  uint32_t pass_barrier() {
-    if (BlockState::of(&block_).state->stopped.load(std::memory_order_relaxed)) return 0;
-    if (const uint32_t here = common_barrier()) return here;
-    uint32_t here = 0, at_barriers = 0, in_warps = 0, live = 0, set = 0;
-    bool different = false;
-    for (uint32_t w = 0; w < warps_; ++w) {
+      const uint32_t here = suspended[first_lane(live_[w])];
       live += uint32_t(std::popcount(live_[w]));
-      for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1) {
-        const unsigned lane = first_lane(lanes);
-        const uint32_t place = suspended_[w * KL_WARP_SIZE + lane];
-        if (plan_.suspensions[place].wait != KL_WAIT_BARRIER) {
-          ++in_warps;
-          continue;
-        }
-        ++at_barriers;
-        different |= here && place != here;
-        here = place;
-        if (plan_.suspensions[place].op != KL_BARRIER_SYNC) set += uint32_t(value_[w * KL_WARP_SIZE + lane]);
+      if (live_[w] & ~equal_lanes(suspended, here)) {
+        different = true;
+        count_waits(w, at_barriers, in_warps);
+        continue;
       }
-    }
-    LaunchState& state = *BlockState::of(&block_).state;
-    if (different) {
-      state.fail(LaunchFault::DivergentBarrier, "threads of one block wait at different __syncthreads() (" +
-                                                    barriers_in_use() + "), " + describe_thread(block_, 0));
-      abandon_block(&block_);
+      const kl_suspension& at = plan_.suspensions[here];
+      (at.wait == KL_WAIT_BARRIER ? at_barriers : in_warps) += uint32_t(std::popcount(live_[w]));
+      if (!first) first = here;
+      different |= at.op != plan_.suspensions[first].op;  // __syncthreads_or() is no __syncthreads().
+      if (at.op == KL_BARRIER_SYNC) continue;
+      answered = true;
+      for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1) set += uint32_t(value_[w * KL_WARP_SIZE + first_lane(lanes)]);
     }
     if (in_warps) {
-      state.fail(LaunchFault::DivergentBarrier, describe_waits(block_, live, at_barriers, in_warps, 0));
+      state.fail(LaunchFault::DivergentBarrier, describe_waits(block_, live, at_barriers, in_warps, 0) + " (" + places_in_use() + ")");
       abandon_block(&block_);
     }
-    const uint32_t op = plan_.suspensions[here].op;
-    if (here && op != KL_BARRIER_SYNC) {
+    if (different) {
+      state.fail(LaunchFault::DivergentBarrier, "threads of one warp wait at different __syncthreads(), or warps at barriers of different kinds (" +
+                                                    places_in_use() + "), " + describe_thread(block_, 0));
+      abandon_block(&block_);
+    }
+    if (answered) {
+      const uint32_t op = plan_.suspensions[first].op;
       const uint64_t answer = op == KL_BARRIER_COUNT ? set : op == KL_BARRIER_AND ? set == live : set != 0;
       for (uint32_t w = 0; w < warps_; ++w) answer_all(w, live_[w], answer);
     }
-    return here;
+    return live != 0;
   }
 
-  std::string barriers_in_use() const {
+  void count_waits(uint32_t w, uint32_t& at_barriers, uint32_t& in_warps) const {
+    for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1)
+      ++(at(w, first_lane(lanes)).wait == KL_WAIT_BARRIER ? at_barriers : in_warps);
+  }
+
+  std::string places_in_use() const {
     std::string places;
     uint32_t last = 0;
     for (uint32_t w = 0; w < warps_; ++w)
       for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1) {
         const uint32_t place = suspended_[w * KL_WARP_SIZE + first_lane(lanes)];
-        if (place == last || plan_.suspensions[place].wait != KL_WAIT_BARRIER) continue;
+        if (place == last) continue;
         last = place;
         const std::string name = plan_.suspensions[place].place;
         if (places.find(name) == std::string::npos) places += (places.empty() ? "" : ", ") + name;

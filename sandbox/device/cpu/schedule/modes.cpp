@@ -12,6 +12,7 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/schedule/analysis/alike.h"
 #include "sandbox/device/cpu/schedule/analysis/lockstep.h"
 #include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
 #include "sandbox/device/cpu/schedule/analysis/spin_loops.h"
@@ -186,12 +187,24 @@ class ModeChooser {
       }
     }
     kernel.mode = waits ? KL_MODE_CUT : KL_MODE_LOOP;
-    kernel.in_warps = own.warp_waits > 0;
+    kernel.in_warps = own.warp_waits > 0 || may_wait_apart(*kernel.body);
     if (!waits) kernel.mode_reason.clear();
     else if (!soft.empty()) kernel.mode_reason = soft;
     else if (own.barriers) kernel.mode_reason = "barrier at " + own.barrier;
     if (kernel.in_warps) relax_shared_accesses(*kernel.body);
     else find_twins(kernel, reached);
+  }
+
+  /// Whether warps may wait at different __syncthreads(): a GPU counts who has come, wherever that was.
+  static bool may_wait_apart(Function& body) {
+    SmallVector<BasicBlock*, 8> stops;
+    unsigned barriers = 0;
+    for (Instruction& instruction : instructions(body)) {
+      if (!is_service(instruction, Service::barrier)) continue;
+      ++barriers;
+      if (stops.empty() || stops.back() != instruction.getParent()) stops.push_back(instruction.getParent());
+    }
+    return barriers > 1 && !Alike(body, /*shared_reads=*/true).stop_together(stops);
   }
 
   void keep_in_lockstep(Function& function) {

@@ -74,7 +74,48 @@ __global__ void k(int* out, int n) {
   for (int i = 0; i < 64; ++i) ASSERT_EQ(out[i], i < 40 ? 139 - i : -1) << i;
 }
 
-TEST_P(Barrier, OfWhichThreadsReachDifferentOnesIsAFault) {
+TEST_P(Barrier, IsPassedByWarpsThatWaitAtDifferentStatements) {
+  TestImage image = image_of(R"(
+__global__ void roles(int* out, int rounds) {
+  __shared__ int box[32];
+  const int lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    for (int r = 0; r < rounds; ++r) {
+      box[lane] = lane * 10 + r;
+      __syncthreads();
+      __syncthreads();
+    }
+  } else {
+    int sum = 0;
+    for (int r = 0; r < rounds; ++r) {
+      __syncthreads();
+      sum += box[31 - lane];
+      __syncthreads();
+    }
+    out[threadIdx.x - 32] = sum;
+  }
+}
+__global__ void counts(int* out) {
+  int n = threadIdx.x < 64 ? __syncthreads_count(threadIdx.x % 3 == 0) * 2 : 0;
+  if (threadIdx.x >= 64) n = __syncthreads_count(threadIdx.x % 2) * 3;
+  out[threadIdx.x] = n;
+})");
+  std::vector<int> out(96);
+  LaunchOutcome outcome = image.run("roles", grid(1, 128), out.data(), 3);
+  ASSERT_TRUE(outcome.ok()) << outcome.detail;
+  for (int i = 0; i < 96; ++i) ASSERT_EQ(out[i], (31 - i % 32) * 30 + 3) << i;
+  outcome = image.run("counts", grid(1, 96), out.data());
+  ASSERT_TRUE(outcome.ok()) << outcome.detail;
+  for (int i = 0; i < 96; ++i) ASSERT_EQ(out[i], (22 + 16) * (i < 64 ? 2 : 3)) << i;
+}
+
+TEST_P(Barrier, OfDifferentKindsAtOnceIsAFault) {
+  TestImage image = image_of("__global__ void k(int* out) { if (threadIdx.x < 32) __syncthreads(); else out[0] = __syncthreads_count(1); }");
+  int out = 0;
+  EXPECT_EQ(image.run("k", grid(1, 64), &out).fault, LaunchFault::DivergentBarrier);
+}
+
+TEST_P(Barrier, OfWhichLanesReachDifferentOnesIsAFault) {
   TestImage image = image_of(R"(
 __global__ void k(int* out) {
   if (threadIdx.x & 1) { out[0] = 1; __syncthreads(); out[1] = 2; }

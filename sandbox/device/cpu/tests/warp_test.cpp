@@ -265,7 +265,7 @@ TEST_P(Warp, DifferentBarriersAndMissingLanesAreFaults) {
   TestImage image = image_of(R"(
 __global__ void barriers(int* out) {
   int v = __shfl_xor_sync(~0u, threadIdx.x, 1);
-  if (v < 32) __syncthreads();
+  if (v < 40) __syncthreads();
   else { out[0] = 1; __syncthreads(); }
   out[threadIdx.x] = v;
 }
@@ -329,7 +329,7 @@ TEST(WarpModes, AgreeOnRandomPrograms) {
               "out[blockIdx.x * 96 + t] = v * 31 + w;\n}\n";
   source = "#define __popc(x) __builtin_popcount(x)\n" + source;
   LowerOptions on_fibers;
-  on_fibers.force_fibers = true;
+  on_fibers.force_fibers = true, on_fibers.host_level = 1;
   const TestImage cut = build(source), fibers = build(source, on_fibers);
   int in_cut = 0;
   for (int k = 0; k < kPrograms; ++k) {

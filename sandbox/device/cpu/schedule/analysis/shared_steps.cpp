@@ -4,15 +4,9 @@
 // the mathematics library. (Measured: a bilateral filter 2.5 times as fast; sums of products as fast or slower.)
 //
 // It is done only where it cannot be told from a __syncthreads() that all threads reach equally often, or that some never
-// reach again because they have ended: every branch that lies between must be taken alike by all threads of the block, or
-// lead together again before the loop, or lead to the thread's end on its other side.
+// reach again because they have ended (alike.h).
 #include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
 
-#include <llvm/Analysis/CFG.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/PostDominators.h>
-#include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -20,6 +14,7 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/schedule/analysis/alike.h"
 
 namespace kernelift::cpu {
 
@@ -48,25 +43,24 @@ bool is_dear(const Instruction& instruction) {
 
 class StepFinder {
  public:
-  explicit StepFinder(Function& body)
-      : body_(body), dominators_(body), loops_(dominators_), thread_(DeviceModule::thread_of(body)) {}
+  explicit StepFinder(Function& body) : body_(body), alike_(body, /*shared_reads=*/false) {}
 
   /// The blocks at whose start threads stop.
   SmallVector<BasicBlock*, 8> find() {
     if (!is_plain()) return {};
     SmallVector<Loop*, 4> candidates;
-    for (Loop* loop : loops_.getLoopsInPreorder())
+    for (Loop* loop : alike_.loops().getLoopsInPreorder())
       if (is_worth_it(*loop)) candidates.push_back(loop);
     // Each gets an entry, one way back and an exit of its own.
-    for (Loop* loop : candidates) simplifyLoop(loop, &dominators_, &loops_, nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
-    post_dominators_.recalculate(body_);
+    for (Loop* loop : candidates)
+      simplifyLoop(loop, &alike_.dominators(), &alike_.loops(), nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
+    SmallVector<BasicBlock*, 8> stops;
     for (Loop* loop : candidates) {
       if (!loop->getLoopLatch() || !loop->getExitingBlock() || !loop->getExitBlock() || !loop->hasDedicatedExits()) continue;
-      SmallVector<BasicBlock*, 8> together = stops_;
-      stops_.append({loop->getHeader(), loop->getExitBlock()});
-      if (!all_arrive_alike()) stops_ = together;
+      stops.append({loop->getHeader(), loop->getExitBlock()});
+      if (!alike_.stop_together(stops)) stops.resize(stops.size() - 2);
     }
-    return stops_;
+    return stops;
   }
 
  private:
@@ -88,84 +82,8 @@ class StepFinder {
     return sums && dear;
   }
 
-  bool all_arrive_alike() {
-    for (BasicBlock& block : body_) {
-      Instruction* end = block.getTerminator();
-      if (end->getNumSuccessors() < 2 || !dominators_.isReachableFromEntry(&block)) continue;
-      if (isa<BranchInst>(end) && is_alike(cast<BranchInst>(end)->getCondition(), block)) continue;
-      if (isa<SwitchInst>(end) && is_alike(cast<SwitchInst>(end)->getCondition(), block)) continue;
-      if (!parts_harmlessly(block)) return false;
-    }
-    return true;
-  }
-
-  bool stops_after(BasicBlock& start, const SmallPtrSetImpl<BasicBlock*>* without) {
-    if (without && without->contains(&start)) return false;
-    for (BasicBlock* stop : stops_)
-      if (isPotentiallyReachable(&start, stop, without, &dominators_, &loops_)) return true;
-    return false;
-  }
-
-  /// Threads that go different ways here meet again before any stop, or those of all ways but one stop no more.
-  bool parts_harmlessly(BasicBlock& block) {
-    SmallPtrSet<BasicBlock*, 1> meeting;
-    if (auto* node = post_dominators_.getNode(&block); node && node->getIDom() && node->getIDom()->getBlock())
-      meeting.insert(node->getIDom()->getBlock());
-    unsigned stopping = 0, stopping_before = 0;
-    for (BasicBlock* next : successors(&block)) {
-      stopping += stops_after(*next, nullptr);
-      stopping_before += !meeting.empty() && stops_after(*next, &meeting);
-    }
-    return stopping <= 1 || (!meeting.empty() && stopping_before == 0);
-  }
-
-  /// Whether all threads of a block that come to `where` together have the same value there.
-  bool is_alike(Value* value, BasicBlock& where) {
-    SmallPtrSet<Value*, 16> seen;
-    SmallVector<std::pair<Value*, BasicBlock*>, 16> work = {{value, &where}};
-    while (!work.empty()) {
-      auto [next, user] = work.pop_back_val();
-      if (isa<Constant>(next)) continue;
-      if (isa<Argument>(next)) {
-        if (next == thread_) return false;
-        continue;
-      }
-      auto* instruction = dyn_cast<Instruction>(next);
-      if (!instruction) return false;
-      // Threads may have left a loop after different steps.
-      if (Loop* loop = loops_.getLoopFor(instruction->getParent()); loop && !loop->contains(user)) return false;
-      if (!seen.insert(instruction).second) continue;
-      if (auto* phi = dyn_cast<PHINode>(instruction)) {
-        // The count of a loop's steps; a value chosen by the way that a thread came is its own.
-        Loop* loop = loops_.getLoopFor(phi->getParent());
-        if (!loop || loop->getHeader() != phi->getParent() || !loop->getLoopPreheader() || !loop->getLoopLatch()) return false;
-        for (BasicBlock* from : phi->blocks()) work.push_back({phi->getIncomingValueForBlock(from), from});
-        continue;
-      }
-      if (auto* load = dyn_cast<LoadInst>(instruction)) {
-        if (!reads_block(*load)) return false;
-        continue;
-      }
-      auto* call = dyn_cast<IntrinsicInst>(instruction);  // Minimum, maximum, absolute value.
-      if (!isa<BinaryOperator, CmpInst, CastInst, SelectInst, FreezeInst>(instruction) && !(call && call->doesNotAccessMemory())) return false;
-      for (Use& operand : call ? call->args() : instruction->operands()) work.push_back({operand, instruction->getParent()});
-    }
-    return true;
-  }
-
-  /// A field of the block (its index, its size, the grid's), which is found through the thread's first field.
-  bool reads_block(const LoadInst& load) const {
-    if (!load.hasMetadata(LLVMContext::MD_invariant_load)) return false;
-    const auto* block = dyn_cast<LoadInst>(load.getPointerOperand()->stripInBoundsConstantOffsets());
-    return block && block->getType()->isPointerTy() && block->getPointerOperand() == thread_;
-  }
-
   Function& body_;
-  DominatorTree dominators_;
-  LoopInfo loops_;
-  PostDominatorTree post_dominators_;
-  Value* thread_;
-  SmallVector<BasicBlock*, 8> stops_;
+  Alike alike_;
 };
 
 }  // namespace
