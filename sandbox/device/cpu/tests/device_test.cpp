@@ -1,4 +1,4 @@
-// See device_test.h. One clang process per snippet, 20–40 ms.
+// See device_test.h.
 #include "sandbox/device/cpu/tests/device_test.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -9,7 +9,8 @@
 #include <stdexcept>
 
 #include "core/base/file.h"
-#include "core/base/process.h"
+#include "sandbox/compile/clang_job.h"
+#include "sandbox/compile/frontend.h"
 
 namespace kernelift::cpu {
 
@@ -58,38 +59,18 @@ extern "C" __device__ void __kl_grid_sync();
 
 namespace {
 
-Result<std::string> compile_device(const std::string& text, const std::vector<std::string>& flags) {
+/// The snippet after the prelude, by the clang that is linked in: starting one is most of a small compile.
+Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags) {
   KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-cpu-test"));
-  const auto input = folder.path() / "test.cu", output = folder.path() / "test.bc";
-  KERNELIFT_TRY(write_atomically(input, text));
-  std::vector<std::string> line = {KERNELIFT_TEST_CLANG,
-                                   "-x",
-                                   "cuda",
-                                   "--cuda-device-only",
-                                   "-c",
-                                   "-emit-llvm",
-                                   "-nocudainc",
-                                   "-nocudalib",
-                                   "--cuda-gpu-arch=sm_90",
-                                   "-Wno-unknown-cuda-version",
-                                   "-O2",
-                                   "-Xclang",
-                                   "-disable-llvm-passes",
-                                   "-gline-tables-only",
-                                   "-std=c++17"};
+  const std::string input = "/test.cu", output = folder.path() / "test.bc", text = kPrelude + source;
+  std::vector<std::string> line = {"-x", "cuda", "--cuda-device-only", "-c", "-emit-llvm", "-nocudainc", "-nocudalib",
+                                   "--cuda-gpu-arch=sm_90", "-Wno-unknown-cuda-version", "-O2", "-Xclang",
+                                   "-disable-llvm-passes", "-gline-tables-only", "-std=c++17"};
   line.insert(line.end(), flags.begin(), flags.end());
-  line.insert(line.end(), {input.string(), "-o", output.string()});
-  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(line));
-  if (!outcome.ok()) return environment_error("clang: " + outcome.err);
+  line.insert(line.end(), {input, "-o", output});
+  KERNELIFT_ASSIGN(auto jobs, clang_jobs(line));
+  KERNELIFT_TRY(run_clang_job(jobs.front(), {{input, text}}));
   return read_text(output);
-}
-
-Result<LoweredImage> lower_bitcode(const std::string& bitcode, const LowerOptions& options) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  auto module = llvm::parseIR(llvm::MemoryBufferRef(bitcode, "test"), diagnostic, context);
-  if (!module) return environment_error(diagnostic.getMessage().str());
-  return lower(std::move(module), options);
 }
 
 TestImage loaded(Result<LoweredImage> lowered) {
@@ -101,21 +82,21 @@ TestImage loaded(Result<LoweredImage> lowered) {
 
 }  // namespace
 
-Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags) {
-  return compile_device(kPrelude + source, flags);
-}
-
 Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options,
                                 const std::vector<std::string>& flags) {
   KERNELIFT_ASSIGN(const std::string bitcode, device_bitcode(source, flags));
-  return lower_bitcode(bitcode, options);
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  auto module = llvm::parseIR(llvm::MemoryBufferRef(bitcode, "test"), diagnostic, context);
+  if (!module) return environment_error(diagnostic.getMessage().str());
+  return lower(std::move(module), options);
 }
 
 TestImage build_with_headers(const std::string& source) {
-  auto bitcode = compile_device("#include <cuda_runtime.h>\n" + source,
-                                {"-isystem", KERNELIFT_TEST_HEADERS, "-Xclang", "-target-sdk-version=12.9"});
-  if (!bitcode.ok()) throw std::runtime_error(bitcode.error().message);
-  return loaded(lower_bitcode(*bitcode, {}));
+  llvm::LLVMContext context;
+  auto compiled = compile_to_device_ir(context, source, {});
+  if (!compiled.ok()) throw std::runtime_error(compiled.error().message);
+  return loaded(lower(std::move(compiled->module)));
 }
 
 TestImage build(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {

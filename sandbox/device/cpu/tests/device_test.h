@@ -1,5 +1,5 @@
 // The tests' kit: CUDA text in, a loaded image out, and buffers that kernels can be launched on. The prelude below is
-// the little of CUDA's headers that the tests need, so that they depend on no other room.
+// the little of CUDA's headers that most of the tests need.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,10 +12,7 @@
 
 namespace kernelift::cpu {
 
-/// Compiles with clang++ -x cuda --cuda-device-only after the prelude; #line makes places count from the snippet.
-Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags = {});
-
-/// Lowers, or gives lower()'s error.
+/// Compiles with clang after the prelude (places count from the snippet) and lowers, or gives the error of either.
 Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& options = {},
                                 const std::vector<std::string>& flags = {});
 

@@ -14,7 +14,7 @@ void expect_same(const std::string& text, const std::string& mode) {
   SCOPED_TRACE(text);
   TestImage image = build(kExp + text);
   LowerOptions fibers;
-  fibers.force_fibers = true;
+  fibers.force_fibers = true, fibers.host_level = 1;
   TestImage reference = build(kExp + text, fibers);
   EXPECT_EQ(image.mode("k"), mode) << image.reason("k");
   EXPECT_EQ(reference.mode("k"), "fiber");

@@ -91,15 +91,18 @@ KL_DEVICE thread_group tiled_partition(const thread_group& parent, unsigned int 
   return thread_group(thread_group::Warp, mask & parent.mask_);
 }
 static KL_DEVICE coalesced_group tiled_partition(const coalesced_group& parent, unsigned int size) {
-  unsigned int tile = parent.thread_rank() / size;
-  return coalesced_group(__match_any_sync(parent.kernelift_mask(), tile));
+  unsigned int tile = 0, rank = 0;
+  for (unsigned int left = parent.kernelift_mask(); left; left &= left - 1u, ++rank)
+    if (rank / size == parent.thread_rank() / size) tile |= left & -left;
+  return coalesced_group(tile);
 }
-/// Members with equal labels.
+/// Members with equal labels; from compute capability 7 on, as in CUDA.
 template <class Group, class Label> KL_DEVICE coalesced_group labeled_partition(const Group& group, Label label) {
   return coalesced_group(__match_any_sync(group.kernelift_mask(), label));
 }
 template <class Group> KL_DEVICE coalesced_group binary_partition(const Group& group, bool predicate) {
-  return coalesced_group(__match_any_sync(group.kernelift_mask(), (int)predicate));
+  unsigned int members = group.kernelift_mask(), with = __ballot_sync(members, predicate);
+  return coalesced_group(predicate ? with : members & ~with);
 }
 
 /// Runs `function` on one member.
