@@ -104,12 +104,16 @@ Status write_atomically(const fs::path& path, std::string_view text) {
   return write_atomically(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
-Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix) {
+Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::path base) {
   std::error_code code;
-  fs::path base = fs::temp_directory_path(code);
-  if (code) base = "/tmp";
+  if (base.empty()) {
+    base = fs::temp_directory_path(code);
+    if (code) base = "/tmp";
+  } else {
+    fs::create_directories(base, code);  // If that fails, so does what follows, with the reason.
+  }
   std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
-  if (!mkdtemp(name.data())) return file_error("create a temporary folder", base);
+  if (!mkdtemp(name.data())) return file_error("create a folder in", base);
   return TemporaryFolder(name);
 }
 

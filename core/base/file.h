@@ -27,10 +27,11 @@ Status replace_file(const std::filesystem::path& path, const std::function<Statu
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Status write_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// A folder under $TMPDIR that is removed with this object.
+/// A folder that is removed with this object.
 class TemporaryFolder {
  public:
-  static Result<TemporaryFolder> create(std::string_view prefix);
+  /// In `base`, which is made if need be; else in $TMPDIR.
+  static Result<TemporaryFolder> create(std::string_view prefix, std::filesystem::path base = {});
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
   ~TemporaryFolder();

@@ -27,13 +27,21 @@ Json artefact(const char* format, int version, int oldest_reader) {
   return {{"format", format}, {"version", version}, {"oldest_reader", oldest_reader}};
 }
 
+static std::optional<int> number(const Json& value, const char* key) {
+  return value.contains(key) && value[key].is_number_integer() ? std::optional(value[key].get<int>()) : std::nullopt;
+}
+
+bool is_newer(const Json& value, int reader) {
+  auto version = number(value, "version");
+  return version && number(value, "oldest_reader").value_or(*version) > reader;
+}
+
 Status check_artefact(const Json& value, const char* format, int reader, const std::string& where) {
-  auto is_number = [&](const char* key) { return value.contains(key) && value[key].is_number_integer(); };
-  if (!value.is_object() || !value.contains("format") || value["format"] != format || !is_number("version"))
+  auto version = number(value, "version");
+  if (!version || !value.contains("format") || value["format"] != format)
     return environment_error(where + " is not a " + format + " file; name one that Kernelift wrote");
-  int version = value["version"], oldest = is_number("oldest_reader") ? int(value["oldest_reader"]) : version;
-  if (oldest > reader)
-    return environment_error(where + " was written by a newer Kernelift (format version " + std::to_string(version) +
+  if (is_newer(value, reader))
+    return environment_error(where + " was written by a newer Kernelift (format version " + std::to_string(*version) +
                              ", this one reads up to " + std::to_string(reader) + "); update Kernelift to read it");
   return done();
 }

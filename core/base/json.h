@@ -19,6 +19,8 @@ Status write_json(const std::filesystem::path& path, const Json& value);
 
 /// A fresh artefact's head.
 Json artefact(const char* format, int version, int oldest_reader);
+/// Whether it was written by a Kernelift whose artefacts a reader of version `reader` cannot read.
+bool is_newer(const Json& value, int reader);
 /// Checks that `value` is such an artefact and that a reader of version `reader` may read it.
 Status check_artefact(const Json& value, const char* format, int reader, const std::string& where);
 

@@ -56,11 +56,12 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { return std::get<1>(state_); }
-  Error&& error() && { return std::get<1>(std::move(state_)); }
+  const Error& error() const& { check_failed(); return std::get<1>(state_); }
+  Error&& error() && { check_failed(); return std::get<1>(std::move(state_)); }
 
  private:
   void check() const { KERNELIFT_ASSERT(ok(), std::get<1>(state_).message.c_str()); }
+  void check_failed() const { KERNELIFT_ASSERT(!ok(), "asked for the error of a good result"); }
   std::variant<T, Error> state_;
 };
 
@@ -71,10 +72,11 @@ class [[nodiscard]] Status {
   Status(Error error) : error_(std::move(error)) {}
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  const Error& error() const& { check_failed(); return *error_; }
+  Error&& error() && { check_failed(); return std::move(*error_); }
 
  private:
+  void check_failed() const { KERNELIFT_ASSERT(!ok(), "asked for the error of a success"); }
   std::optional<Error> error_;
 };
 inline Status done() { return {}; }

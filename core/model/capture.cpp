@@ -470,17 +470,23 @@ struct Capture::State {
     return reading(where, [&] { return instance_from_json(value); });
   }
 
+  /// A newer manifest is refused like any newer file; a damaged one costs the profile, not the instances.
   Status read_manifest(const fs::path& file) {
-    KERNELIFT_ASSIGN(Json value, read_json(file));
-    KERNELIFT_TRY(check_artefact(value, kFormat, kCaptureVersion, file.string()));
-    auto read = reading(file.string(), [&] {
-      const Json& body = value.at("capture");
-      if (hash_text(compact(body)).hex() != value.at("hash").get<std::string>())
-        malformed("the checksum does not match");
-      return info_from_json(body);
-    });
-    if (!read.ok()) return std::move(read).error();
-    info = std::move(*read);
+    bool newer = false;
+    auto read = [&]() -> Result<CaptureInfo> {
+      KERNELIFT_ASSIGN(Json value, read_json(file));
+      newer = is_newer(value, kCaptureVersion);
+      KERNELIFT_TRY(check_artefact(value, kFormat, kCaptureVersion, file.string()));
+      return reading(file.string(), [&] {
+        const Json& body = value.at("capture");
+        if (hash_text(compact(body)).hex() != value.at("hash").get<std::string>())
+          malformed("the checksum does not match");
+        return info_from_json(body);
+      });
+    }();
+    if (newer) return std::move(read).error();
+    if (read.ok()) info = std::move(*read);
+    else damage.push_back(read.error().message);
     return done();
   }
 };
@@ -498,13 +504,7 @@ Result<Capture> Capture::open(const fs::path& folder) {
   KERNELIFT_ASSIGN(state->chunks, ChunkReader::open(folder / kBlobs));
   state->damage = state->chunks->damage();
   KERNELIFT_TRY(state->read_journal(folder / kJournal));
-  if (fs::exists(folder / kManifest, code)) {
-    // A newer manifest is refused like any newer file; a damaged one costs the profile, not the instances.
-    auto status = state->read_manifest(folder / kManifest);
-    if (!status.ok() && status.error().message.find("newer Kernelift") != std::string::npos)
-      return std::move(status).error();
-    if (!status.ok()) state->damage.push_back(status.error().message), state->info = {};
-  }
+  if (fs::exists(folder / kManifest, code)) KERNELIFT_TRY(state->read_manifest(folder / kManifest));
   std::erase_if(state->instances, [&](const CapturedInstance& instance) {
     return std::ranges::find(state->info.superseded, instance.id) != state->info.superseded.end();
   });

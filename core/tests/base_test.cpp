@@ -187,6 +187,29 @@ TEST(Json, RefusesAnArtefactOfTheFuture) {
   EXPECT_NE(check_artefact(future, "kernelift-mep", 1, "x").error().message.find("newer Kernelift"), std::string::npos);
   EXPECT_FALSE(check_artefact(now, "kernelift-scan", 1, "x").ok());
   EXPECT_FALSE(check_artefact(Json{{"format", 3}}, "kernelift-mep", 1, "x").ok());
+  EXPECT_TRUE(is_newer(future, 1));
+  EXPECT_FALSE(is_newer(future, 8));
+  EXPECT_FALSE(is_newer(Json::array({9}), 1)) << "no artefact at all";
+}
+
+TEST(Result, IsAskedForTheErrorItDoesNotHaveByMistakeOnly) {
+  EXPECT_DEATH((void)Result<int>(1).error(), "internal error");
+  EXPECT_DEATH((void)Status().error(), "internal error");
+}
+
+TEST(TemporaryFolder, IsMadeWhereItIsWantedAndGoesAgain) {
+  auto outer = std::move(*TemporaryFolder::create("kernelift-base-test"));
+  std::filesystem::path inside;
+  {
+    auto inner = TemporaryFolder::create(".made", outer.path() / "new" / "base");
+    ASSERT_TRUE(inner.ok()) << inner.error().message;
+    inside = inner->path();
+    EXPECT_EQ(inside.parent_path(), outer.path() / "new" / "base");
+    EXPECT_TRUE(std::filesystem::is_directory(inside));
+  }
+  EXPECT_FALSE(std::filesystem::exists(inside));
+  ASSERT_TRUE(write_atomically(outer.path() / "file", std::string_view("x")).ok());
+  EXPECT_FALSE(TemporaryFolder::create("a", outer.path() / "file").ok());
 }
 
 }  // namespace

@@ -244,5 +244,43 @@ TEST_F(MepTest, SurvivesMutatedText) {
   }
 }
 
+/// Arguments of these words after `shift` bytes, and a region of 4096 bytes at 0x7f2a00000000.
+MepInstance instance_of(std::vector<uint64_t> words, size_t shift = 0) {
+  MepInstance instance;
+  instance.regions.push_back({0x7f2a00000000, 4096, MemoryKind::Device, "", "", "arg 0", 0, "float"});
+  instance.arguments.resize(shift);
+  auto bytes = std::as_bytes(std::span(words));
+  instance.arguments.insert(instance.arguments.end(), bytes.begin(), bytes.end());
+  return instance;
+}
+
+TEST(MepInstance, FindsTheArgumentBytesThatAreAddressesWhereverTheyLie) {
+  for (size_t shift : {0, 1, 4, 8}) {
+    auto slots = instance_of({0x7f2a00000010, 7}, shift).argument_slots();
+    ASSERT_EQ(slots.size(), 1u) << shift;
+    EXPECT_EQ(slots[0].offset, shift);
+    EXPECT_EQ(slots[0].region, 0u);
+  }
+  EXPECT_EQ(instance_of({0x7f2a00001000}).argument_slots().size(), 1u) << "the end of a region is its own";
+  EXPECT_TRUE(instance_of({0x7f2a00001001, 0x7f29ffffffff}).argument_slots().empty());
+}
+
+TEST(MepInstance, TakesNumbersThatLookLikeAddressesForNumbersWhereTypesAreKnown) {
+  MepInstance instance = instance_of({0x7f2a00000010, 0x7f2a00000020});
+  EXPECT_EQ(instance.argument_slots().size(), 2u);
+  instance.arguments_typed = true, instance.argument_pointers = {8};
+  auto slots = instance.argument_slots();
+  ASSERT_EQ(slots.size(), 1u);
+  EXPECT_EQ(slots[0].offset, 8u);
+}
+
+TEST(MepInstance, GivesAnAddressWhereOneRegionEndsAndAnotherBeginsToTheLatter) {
+  MepInstance instance = instance_of({0x7f2a00001000});
+  instance.regions.push_back({0x7f2a00001000, 4096, MemoryKind::Device, "", "", "arg 1", 1, "float"});
+  auto slots = instance.argument_slots();
+  ASSERT_EQ(slots.size(), 1u);
+  EXPECT_EQ(slots[0].region, 1u);
+}
+
 }  // namespace
 }  // namespace kernelift

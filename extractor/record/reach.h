@@ -9,12 +9,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/model/capture.h"
 
 namespace kernelift {
@@ -95,12 +95,6 @@ class OwnMemory : public MemoryReader {
 /// Where in the arguments addresses are: byte offsets, aligned ones first; no two overlap.
 std::vector<uint32_t> pointer_offsets(std::span<const std::byte> arguments, const AllocationMap& allocations);
 
-/// Eight bytes, as arguments and memory hold addresses. EXPECTS: they lie in `bytes`.
-inline uint64_t word_at(std::span<const std::byte> bytes, size_t at) {
-  uint64_t word = 0;
-  std::memcpy(&word, bytes.data() + at, sizeof word);
-  return word;
-}
 /// Hash of the argument bytes that are no addresses: what tells two launches of one geometry apart.
 uint64_t scalar_hash(std::span<const std::byte> arguments, const std::vector<uint32_t>& addresses);
 inline uint64_t scalar_hash(std::span<const std::byte> arguments, const AllocationMap& allocations) {

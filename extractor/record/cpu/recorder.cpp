@@ -12,7 +12,8 @@ namespace kernelift {
 namespace {
 
 constexpr uint64_t kCheckEvery = 1024;                    ///< Launches between two looks at the clock.
-constexpr auto kManifestEvery = std::chrono::seconds(5);  ///< So a killed run keeps its profile to within this.
+constexpr auto kManifestEvery = std::chrono::seconds(5);  ///< So a killed run keeps its profile to within this,
+constexpr auto kManifestAfterImages = std::chrono::milliseconds(500);  ///< and what its instances stand for.
 
 Geometry geometry_of(const kl_record_launch& launch) {
   return {{launch.grid.x, launch.grid.y, launch.grid.z},
@@ -89,9 +90,11 @@ void Recorder::launch_begin(const kl_record_launch& launch) {
   Kernel& kernel = kernel_of(launch);
   kernel.traits.reset();
   if (!kernel.wanted || archive_.stopped()) return;
+  std::optional<OwnTime> looking(std::in_place, own_seconds_);
   AllocationMap live = allocations();
   kernel.traits = {geometry_of(launch), scalar_hash(arguments_of(launch), live)};
   if (!kernel.chooser.wants(*kernel.traits) || !archive_.open()) return;
+  looking.reset();  // What the application still has to do is its own.
   NoFileSizeSignal guard;
   view_.synchronize();
   if (!capture_before(kernel, launch, live)) pending_.reset();
@@ -191,15 +194,16 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     pending_.reset();
   }
   if (kernel.traits) kernel.chooser.note(*kernel.traits, microseconds, captured_id);
-  if (launches_ % kCheckEvery && !captured && launches_ > 1) return;
-  auto now = std::chrono::steady_clock::now();
-  if (!captured && launches_ > 1 && now - written_ < kManifestEvery) return;
-  written_ = now;
+  bool first = launches_ == 1;
+  if (launches_ % kCheckEvery && !captured && !first) return;
+  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !first) return;
   NoFileSizeSignal guard;
   write_manifest(false);
 }
 
 void Recorder::write_manifest(bool complete) {
+  OwnTime timer(own_seconds_);
+  written_ = std::chrono::steady_clock::now();
   CaptureInfo info;
   info.device = "cpu";
   std::vector<KernelProfile> profiles;

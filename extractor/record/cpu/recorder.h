@@ -54,9 +54,9 @@ class Recorder {
   const kl_kernel* last_ = nullptr;
   Kernel* last_kernel_ = nullptr;
   std::optional<CapturedInstance> pending_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now(), written_ = started_;
+  std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
   uint64_t launches_ = 0;
-  double own_seconds_ = 0;  ///< Spent on images and files: not the application's time.
+  double own_seconds_ = 0;  ///< Spent on looking, images and files: not the application's time.
 };
 
 }  // namespace kernelift

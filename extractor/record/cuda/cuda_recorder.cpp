@@ -241,8 +241,10 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   }
   if (!found) return;
   CudaKernel& kernel = *found;
-  // A launch into a stream that captures is no execution.
-  if (capturing && stillness_.capturing(decode_launch(cbid, call.functionParams).stream)) return;
+  CudaLaunch launch = decode_launch(cbid, call.functionParams);
+  // Neither one of nothing, which the driver refuses, nor one into a stream that captures is an execution.
+  if (launch.geometry.grid.count() == 0 || launch.geometry.block.count() == 0) return;
+  if (capturing && stillness_.capturing(launch.stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || capturing || taking_.off()) return;
   if (!kernel.refusal.empty()) {
@@ -251,7 +253,6 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     archive_.omit(kernel.key, kernel.refusal);
     return;
   }
-  CudaLaunch launch = decode_launch(cbid, call.functionParams);
   auto arguments = pack_arguments(launch, kernel.layout);
   if (!arguments.ok()) {
     std::lock_guard lock(turn_);

@@ -1,9 +1,9 @@
 // See snapshot.h.
 #include "extractor/record/cuda/snapshot.h"
 
-#include <cstring>
 #include <set>
 
+#include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
 
 namespace kernelift {
@@ -37,12 +37,6 @@ class Verified : public MemoryReader {
   MemoryReader& reader_;
   CUdevice device_ = 0;
 };
-
-std::string hex(uint64_t address) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-  return text;
-}
 
 }  // namespace
 
@@ -126,10 +120,10 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   instance.unreached = unreached(*live, regions);
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
-      taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +
+      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
                             ") is left out: the driver no longer knows it");
     else if (memory.elsewhere.contains(region.address))
-      taken.notes.push_back("memory at " + hex(region.address) + " (" + region.reached_from +
+      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
                             ") lies on another GPU; its content is captured, its place is not");
     return memory.gone.contains(region.address);
   });

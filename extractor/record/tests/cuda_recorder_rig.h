@@ -118,11 +118,12 @@ class CudaRecorderTest : public ::testing::Test {
     call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, cuMemAlloc_v2_params{&address, count * sizeof(int)});
     return memory;
   }
-  void launch(std::vector<int>& memory, int add, CUresult result = CUDA_SUCCESS, double microseconds = 10) {
+  void launch(std::vector<int>& memory, int add, CUresult result = CUDA_SUCCESS, double microseconds = 10,
+              unsigned grid = 4) {
     int* address = memory.data();
     void* arguments[] = {&address, &add};
     cuLaunchKernel_params parameters{
-        reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+        reinterpret_cast<CUfunction>(0x4000), grid, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
     call(
         CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters,
         [&] {

@@ -34,6 +34,33 @@ TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches
   }
 }
 
+TEST_F(CudaRecorderTest, ALaunchOfNoBlocksIsNone) {
+  auto none = [&](std::vector<int>& memory) { launch(memory, 1, CUDA_ERROR_INVALID_VALUE, 0, 0); };
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  none(memory);
+  launch(memory, 1);
+  none(memory);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->instances().size(), 1u);
+  EXPECT_EQ(found->instances()[0].launch_index, 0u);
+  EXPECT_EQ(found->info().profile.at(0).count, 1u);
+  EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("did not launch it")));
+}
+
+TEST_F(CudaRecorderTest, ALaunchOfNoBlocksIsNotCountedOfAKernelThatIsNotWantedEither) {
+  config_.kernel = "another";
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  for (unsigned grid : {0u, 4u, 0u, 4u}) launch(memory, 1, grid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, 10, grid);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->info().profile.at(0).count, 2u);
+}
+
 TEST_F(CudaRecorderTest, SaysWhichArgumentsMemoryOtherWorkTouchedBeforeMostLaunches) {
   auto& recorder = start();
   auto &memory = allocate(1000), &copied_to = allocate(2000);

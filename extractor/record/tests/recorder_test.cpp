@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <list>
 #include <set>
 
 #include "core/base/file.h"
@@ -80,6 +81,27 @@ TEST_F(RecorderTest, LeavesAnInstanceOutThatTheDiskHasNoRoomForAndTakesSmallerOn
   EXPECT_FALSE(archive.has_room("a giant", {{0, uint64_t(1) << 60, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
   EXPECT_FALSE(archive.stopped());
   EXPECT_TRUE(archive.has_room("another", {{0, 1000, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
+}
+
+TEST_F(RecorderTest, CountsAllItsOwnTimeAsItsOwn) {
+  auto* data = runtime_.allocate<float>(100'000);
+  auto arguments = fake::pack(data);
+  std::list<fake::Kernel> kernels;  // They know where they lie.
+  for (int i = 0; i < 20; ++i) kernels.emplace_back("_Z2k" + std::to_string(i) + "Pf", std::vector<kl_parameter>{{0, 8}});
+  Recorder recorder(config(), runtime_.view);
+  std::chrono::duration<double> inside{};
+  for (auto& kernel : kernels) {
+    kl_record_launch launch{&kernel.kernel, nullptr, nullptr, {1, 1, 1}, {32, 1, 1}, 0, 0, arguments.data(), 0};
+    auto began = std::chrono::steady_clock::now();
+    recorder.launch_begin(launch);
+    recorder.launch_end(launch, 1e-6);
+    inside += std::chrono::steady_clock::now() - began;
+  }
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  EXPECT_EQ(capture->instances().size(), kernels.size());
+  EXPECT_GT(capture->info().recorder_seconds, 0.9 * inside.count());
 }
 
 TEST_F(RecorderTest, LeavesFailedLaunchesOut) {
