@@ -75,20 +75,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-/// "&(thrice(int))" -> "&thrice": the demangler writes a function as a template argument with its parameters if it has no
-/// namespace, and nvcc gives a static one a namespace of its own.
-void reduce_function_arguments(std::string& text) {
-  for (size_t at = text.find("&("); at != std::string::npos; at = text.find("&(", at + 1)) {
-    size_t end = at + 2, depth = 1, inner = std::string::npos;
-    for (; end < text.size() && depth > 0; ++end) {
-      if (text[end] == '(' && depth++ == 1 && inner == std::string::npos) inner = end;
-      if (text[end] == ')') --depth;
-    }
-    if (depth != 0) return;
-    text.replace(at, end - at, "&" + text.substr(at + 2, std::min(inner, end - 1) - at - 2));
-  }
-}
-
 /// Position of the '(' that opens the parameter list, or npos: the last top-level one.
 size_t parameter_list(std::string_view key) {
   int angle = 0, round = 0;
@@ -132,6 +118,21 @@ std::string_view qualified_part(std::string_view key) {
     if (head[i] == ' ' && angle == 0 && !head.substr(0, i).ends_with("operator")) begin = i + 1;
   }
   return head.substr(begin);
+}
+
+/// "&(thrice(int))" -> "&thrice", "&(void twice<&(f(int))>(int))" -> "&twice<&f>": the demangler writes a function as a
+/// template argument with its parameters if it has no namespace, and nvcc gives a static one a namespace of its own. From the
+/// inside out, since such a function may have functions for arguments itself.
+void reduce_function_arguments(std::string& text) {
+  constexpr auto kNone = std::string::npos;
+  for (size_t at = text.rfind("&("); at != kNone; at = at ? text.rfind("&(", at - 1) : kNone) {
+    if (text.compare(at + 1, kAnonymous.size(), kAnonymous) == 0) continue;
+    size_t end = at + 2;
+    int depth = 1;
+    for (; end < text.size() && depth > 0; ++end) depth += (text[end] == '(') - (text[end] == ')');
+    if (depth > 0) continue;
+    text.replace(at, end - at, "&" + qualified_name(std::string_view(text).substr(at + 2, end - at - 3)));
+  }
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ bool key_matches(std::string_view key, std::string_view pattern) {
     size_t before = name.size() - wanted.size();
     return before == 0 || (before >= 2 && name.compare(before - 2, 2, "::") == 0);
   };
-  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || full.starts_with(wanted + "(");
+  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || ends_at_boundary(full) || full.starts_with(wanted + "(");
 }
 
 }  // namespace kernelift

@@ -62,6 +62,20 @@ TEST(KernelKey, AnAnonymousNamespaceMayBeLeftOutAsSourceTextDoes) {
   EXPECT_FALSE(key_matches("heat::axpy(float*)", "(anonymous)::axpy")) << "who names it means it";
 }
 
+TEST(KernelKey, TellsFunctionsApartThatAreArgumentsOfArguments) {
+  // kern<blck<deq_a, 8>, 8>, blck being a function template and deq_a a function.
+  auto key = [](const std::string& innermost) {
+    return canonical_key("_Z4kernIXadL_Z4blckIXadL_Z5deq_" + innermost + "PKviRfEELi8EEvPKcPcEELi8EEvS4_S5_");
+  };
+  EXPECT_EQ(key("a").substr(0, key("a").find('(')), "kern<&blck<&deq_a,8>,8>");
+  EXPECT_NE(key("a"), key("b"));
+}
+
+TEST(KernelKey, MatchesAPartOfTheNameWithItsParameters) {
+  EXPECT_TRUE(key_matches("b::k(double*,int)", "k(double*, int)"));
+  EXPECT_FALSE(key_matches("b::k(double*,int)", "k(float*, int)"));
+}
+
 TEST(KernelKey, MatchesWhatAUserTypes) {
   const char* key = "app::detail::smooth<float,8>(float const*,int)";
   EXPECT_TRUE(key_matches(key, "smooth"));

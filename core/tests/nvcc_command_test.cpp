@@ -60,6 +60,13 @@ TEST(NvccCommand, SplitsHostCompilerWordsAtCommasAndKeepsTheirMeaning) {
   EXPECT_EQ(c.optimization, "-O3");
 }
 
+TEST(NvccCommand, SplitsHostCompilerWordsAtBlanksAsTheShellDoesThatNvccHandsThemTo) {
+  auto c = parsed(R"(nvcc -Xcompiler "-fopenmp -O3 '-DNAME=a b'" -Xcompiler -DQUOTED='"x"' -Xlinker "-z now" -c a.cu)");
+  EXPECT_THAT(c.host_flags, IsSupersetOf({"-fopenmp", "-O3"}));
+  EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=a b", "-DQUOTED=\"x\""));
+  EXPECT_THAT(c.link_flags, ElementsAre("-Xlinker", "-z", "-Xlinker", "now"));
+}
+
 TEST(NvccCommand, KeepsQuotingOfDefinitions) {
   auto c = parsed(R"(nvcc '-DNAME="a b"' -DF\(x\)=x+1 -D 'S=it'\''s' -c a.cu)");
   EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=\"a b\"", "-DF(x)=x+1", "-DS=it's"));

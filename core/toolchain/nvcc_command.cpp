@@ -148,6 +148,17 @@ std::vector<std::string> split_commas(std::string_view list) {
   return parts;
 }
 
+/// nvcc hands these on as a part of a shell's line: a blank in one ends a word.
+std::vector<std::string> words_handed_on(std::string_view list) {
+  std::vector<std::string> words;
+  for (std::string& part : split_commas(list)) {
+    bool one_word = part.find(' ') == part.npos;
+    if (auto split = split_command(part); !one_word && split.ok()) words.insert(words.end(), split->begin(), split->end());
+    else words.push_back(std::move(part));
+  }
+  return words;
+}
+
 SourceInput::Language language_of(const std::string& file, const std::string& forced, Dialect dialect) {
   using enum SourceInput::Language;
   if (forced == "cu" || forced == "cuda") return Cuda;
@@ -359,9 +370,9 @@ class Parser {
       case Architecture: for (const std::string& name : split_commas(value)) architecture(name); break;
       case Code: for (const std::string& name : split_commas(value)) codes_.push_back(name); break;
       case GenerateCode: generate_code(value); break;
-      case HostWords: for (const std::string& host : split_commas(value)) host_word(host); break;
+      case HostWords: for (const std::string& host : words_handed_on(value)) host_word(host); break;
       case LinkWords:
-        for (const std::string& linker : split_commas(value)) { c.link_flags.push_back("-Xlinker"); c.link_flags.push_back(linker); }
+        for (const std::string& linker : words_handed_on(value)) { c.link_flags.push_back("-Xlinker"); c.link_flags.push_back(linker); }
         break;
       case LibraryFolder: c.link_flags.push_back("-L" + value); break;
       case Meaning::Library: c.link_flags.push_back("-l" + value); break;
