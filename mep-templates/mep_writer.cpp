@@ -158,7 +158,7 @@ class Tables {
     }
     for (auto& parameter : instance.parameters)
       parameters += "{" + std::to_string(parameter.offset) + ", " + std::to_string(parameter.size) + "}, ";
-    const auto addresses = argument_slots(instance);
+    const auto addresses = instance.argument_slots();
     for (auto& slot : addresses)
       slots += "{" + std::to_string(slot.offset) + ", " + std::to_string(slot.region) + "}, ";
     for (auto& region : instance.regions) {
@@ -368,8 +368,9 @@ std::string architecture_advice(const Mep& mep, const LanguageWords& words) {
 
 std::string readme_fidelity(const Mep& mep) {
   std::string text =
-      "- Addresses: memory is put where the application had it; where the driver refuses an address, memory lies elsewhere, what "
-      "is known to point to it is rewritten, and the output says RELOCATED. `--relocate` tries that out.\n";
+      "- Addresses: memory is put where the application had it; where the driver refuses an address, the program begins "
+      "anew up to three times, since each process lies elsewhere; then memory does, what is known to point to it is rewritten, and the "
+      "output says RELOCATED. `--relocate` tries that out.\n";
   size_t symbols = 0;
   for (auto& instance : mep.instances) symbols += instance.symbols.size();
   if (symbols > 0)
@@ -398,35 +399,6 @@ std::string readme_fidelity(const Mep& mep) {
 }
 
 }  // namespace
-
-std::vector<ArgumentSlot> argument_slots(const MepInstance& instance) {
-  constexpr uint32_t kWord = 8;
-  std::vector<ArgumentSlot> slots;
-  auto overlaps = [&](uint32_t at) {
-    for (auto& slot : slots)
-      if (at < slot.offset + kWord && slot.offset < at + kWord) return true;
-    return false;
-  };
-  auto typed = [&](uint32_t at) {
-    auto& offsets = instance.argument_pointers;
-    return !instance.arguments_typed || std::find(offsets.begin(), offsets.end(), at) != offsets.end();
-  };
-  for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
-    for (uint32_t at = 0; at + kWord <= instance.arguments.size(); at += step) {
-      if (!typed(at)) continue;
-      uint64_t value;
-      std::memcpy(&value, instance.arguments.data() + at, kWord);
-      for (size_t r = 0; r < instance.regions.size() && !overlaps(at); ++r) {
-        auto& region = instance.regions[r];
-        // An address that ends one region and begins another belongs to the one it begins.
-        bool inside = value >= region.address && value < region.address + std::max<uint64_t>(region.size, 1);
-        bool end = value == region.address + region.size;
-        for (auto& other : instance.regions) end = end && other.address != value;
-        if (inside || end) slots.push_back({at, r});
-      }
-    }
-  return slots;
-}
 
 uint64_t replay_checksum(std::span<const std::byte> bytes) {
   uint64_t sum = 14695981039346656037ull;

@@ -28,11 +28,4 @@ uint64_t replay_checksum(std::span<const std::byte> bytes);
 Status write_mep_program(const MepProgram& program, const std::filesystem::path& templates,
                          const std::filesystem::path& folder);
 
-/// Argument bytes that hold an address inside one of the instance's regions, as kernelift_replay.h wants them.
-struct ArgumentSlot {
-  uint32_t offset = 0;
-  size_t region = 0;
-};
-std::vector<ArgumentSlot> argument_slots(const MepInstance& instance);
-
 }  // namespace kernelift

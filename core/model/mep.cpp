@@ -321,4 +321,32 @@ Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte
   return file;
 }
 
+std::vector<MepInstance::ArgumentSlot> MepInstance::argument_slots() const {
+  constexpr uint32_t kWord = 8;
+  std::vector<ArgumentSlot> slots;
+  auto overlaps = [&](uint32_t at) {
+    for (auto& slot : slots)
+      if (at < slot.offset + kWord && slot.offset < at + kWord) return true;
+    return false;
+  };
+  auto typed = [&](uint32_t at) {
+    return !arguments_typed || std::find(argument_pointers.begin(), argument_pointers.end(), at) != argument_pointers.end();
+  };
+  for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
+    for (uint32_t at = 0; at + kWord <= arguments.size(); at += step) {
+      if (!typed(at)) continue;
+      uint64_t value;
+      std::memcpy(&value, arguments.data() + at, kWord);
+      for (size_t r = 0; r < regions.size() && !overlaps(at); ++r) {
+        auto& region = regions[r];
+        // An address that ends one region and begins another belongs to the one it begins.
+        bool inside = value >= region.address && value < region.address + std::max<uint64_t>(region.size, 1);
+        bool end = value == region.address + region.size;
+        for (auto& other : regions) end = end && other.address != value;
+        if (inside || end) slots.push_back({at, r});
+      }
+    }
+  return slots;
+}
+
 }  // namespace kernelift

@@ -74,6 +74,14 @@ struct MepInstance : RecordedLaunch {
   std::vector<MepRegion> regions;
   std::vector<MepVariable> variables;
   std::vector<MepSymbolSlot> symbols;
+
+  /// Eight argument bytes that hold an address inside a region, or just past it.
+  struct ArgumentSlot {
+    uint32_t offset = 0;
+    size_t region = 0;
+  };
+  /// The only words of the arguments to be changed where regions lie elsewhere than recorded.
+  std::vector<ArgumentSlot> argument_slots() const;
 };
 
 /// How strict the comparison of a buffer is. Integers are always bit-exact.

@@ -5,6 +5,8 @@
 // itself. Where the driver refuses that, memory goes elsewhere, the addresses that are known are rewritten, and the
 // output says so.
 #pragma once
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

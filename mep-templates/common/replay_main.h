@@ -95,6 +95,23 @@ inline int faulted(const std::string& trouble, const Instance& instance) {
   return kFail;
 }
 
+constexpr const char* kBegunAnew = "KERNELIFT_REPLAY_BEGUN_ANEW";
+inline int times_begun_anew() {
+  const char* told = std::getenv(kBegunAnew);
+  return told ? std::max(0, std::atoi(told)) : 0;
+}
+
+/// An address is refused where something of this process lies already. A process that is begun anew lies elsewhere: so it
+/// is, a few times, before memory is moved. Returns where that is over, or cannot be done. EXPECTS: no device is open.
+inline void begin_anew(char** argv) {
+  constexpr int kTimes = 3;
+  int times = times_begun_anew();
+  if (times >= kTimes || setenv(kBegunAnew, std::to_string(times + 1).c_str(), 1) != 0) return;
+  std::fflush(stdout);
+  execv("/proc/self/exe", argv);
+  setenv(kBegunAnew, std::to_string(times).c_str(), 1);
+}
+
 inline int run_all(const Program& program, int argc, char** argv) {
   Options options;
   bool list = false;
@@ -109,8 +126,12 @@ inline int run_all(const Program& program, int argc, char** argv) {
   }
   open_driver();
   Memory memory(program, options);
+  if (memory.refused_any() && !options.relocate) begin_anew(argv);
   std::string device = open_device();
   std::printf("%s\non %s, captured on %s\n", program.kernel_name, device.c_str(), program.captured_on);
+  if (int times = times_begun_anew())
+    std::printf("  NOTE  recorded addresses were refused; this program was begun anew %d time%s, %s\n", times, times == 1 ? "" : "s",
+                memory.refused_any() ? "and they still are" : "and has them now");
   set_limits(program);
   bool good = true, any = false;
   for (int k = 0; k < program.instance_count; ++k) {

@@ -47,6 +47,10 @@ class Memory {
     mapped_.clear(), moved_.clear();
   }
 
+  /// Recorded addresses that could not be had.
+  bool refused_any() const {
+    return std::any_of(reservations_.begin(), reservations_.end(), [](const Reservation& one) { return !one.granted; });
+  }
   static bool changes(const Region& region) {
     return region.size && (!region.after.file || std::strcmp(region.before.file, region.after.file) != 0);
   }

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 class AnotherGpuTest : public ::testing::Test {
@@ -31,7 +32,7 @@ class AnotherGpuTest : public ::testing::Test {
       MepInstance one;
       one.id = id, one.geometry = {{8, 1, 1}, {1024, 1, 1}, 0, false};
       one.arguments.resize(8), one.parameters = {{0, 8}}, one.settings.known = true;
-      uint64_t address = 0x7f2a00000000;
+      uint64_t address = 0x100000000000;  // Where no process has anything.
       std::memcpy(one.arguments.data(), &address, sizeof address);
       MepRegion region;
       region.address = address, region.size = bytes.size(), region.element = "float", region.reached_from = "arg 0", region.parameter = 0;
@@ -77,7 +78,24 @@ TEST_F(AnotherGpuTest, RunsWhatNeedsNothingSpecialAndNamesTheAddressesThatItCoul
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("on Fake GPU (sm_80, driver for CUDA 13.0), captured on cuda:NVIDIA H200:sm_90:580.159"),
                                  HasSubstr("addresses: RELOCATED (1 of 1 buffers; rewritten: 1 in arguments"),
-                                 HasSubstr("0x7f2a00000000 lies at 0x"), HasSubstr("PASS")));
+                                 HasSubstr("0x100000000000 lies at 0x"), HasSubstr("PASS")));
+}
+
+TEST_F(AnotherGpuTest, BeginsAnewWhereAnAddressIsRefusedAndSaysSo) {
+  auto outcome = run("plain", {"FAKE_REFUSALS=0"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("addresses: same as recorded"), Not(HasSubstr("begun anew"))));
+  outcome = run("plain", {"FAKE_REFUSALS=2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 2 times, and has them now"), HasSubstr("addresses: same as recorded")));
+}
+
+TEST_F(AnotherGpuTest, BeginsAnewThreeTimesAndNoMore) {
+  auto outcome = run("plain", {"FAKE_REFUSALS=4"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 3 times, and they still are"), HasSubstr("addresses: RELOCATED")));
+  outcome = run("plain", {"FAKE_REFUSALS=4", "KERNELIFT_REPLAY_BEGUN_ANEW=nonsense"});
+  EXPECT_THAT(outcome.out, HasSubstr("begun anew 3 times"));
 }
 
 TEST_F(AnotherGpuTest, NamesTheFeatureThatItLacks) {

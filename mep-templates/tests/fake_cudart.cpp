@@ -1,8 +1,10 @@
 // A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device memory is
 // the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment: FAKE_CC=80
-// FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. There is no driver
-// behind it, so every recorded address is refused.
+// FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. The driver behind it
+// refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then gives host memory there.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,15 @@ size_t told(const char* name, size_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 int capability() { return static_cast<int>(told("FAKE_CC", 90)); }
+
+CUresult reserve(CUdeviceptr* got, size_t size, size_t, CUdeviceptr wanted, unsigned long long) {
+  *got = 0;
+  if (told("KERNELIFT_REPLAY_BEGUN_ANEW", 0) < told("FAKE_REFUSALS", ~size_t(0))) return CUDA_ERROR_INVALID_VALUE;
+  void* at = mmap(reinterpret_cast<void*>(wanted), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  *got = at == MAP_FAILED ? 0 : reinterpret_cast<CUdeviceptr>(at);
+  return at == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult nothing() { return CUDA_SUCCESS; }
 }  // namespace
 
 extern "C" {
@@ -72,8 +83,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return cudaSuccess; }
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** found, unsigned, unsigned long long, cudaDriverEntryPointQueryResult* result) {
-  return *found = nullptr, *result = cudaDriverEntryPointSymbolNotFound, cudaSuccess;
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long, cudaDriverEntryPointQueryResult* result) {
+  // Of memory that is there already, mapping is nothing; it takes no argument that anybody looks at.
+  bool reserves = std::strcmp(name, "cuMemAddressReserve") == 0;
+  *found = reserves ? reinterpret_cast<void*>(reserve) : reinterpret_cast<void*>(nothing);
+  return *result = cudaDriverEntryPointSuccess, cudaSuccess;
 }
 
 // What nvcc's own stubs call.

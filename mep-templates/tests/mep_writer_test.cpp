@@ -92,27 +92,6 @@ class MepWriterTest : public ::testing::Test {
   }
 };
 
-TEST_F(MepWriterTest, FindsTheArgumentBytesThatAreAddresses) {
-  auto program = sample();
-  auto slots = argument_slots(program.mep.instances[0]);
-  ASSERT_EQ(slots.size(), 3u);
-  EXPECT_EQ(slots[1].offset, 16u);
-  EXPECT_EQ(slots[1].region, 1u);
-}
-
-TEST_F(MepWriterTest, TakesNumbersThatLookLikeAddressesForNumbersWhereTypesAreKnown) {
-  MepInstance instance;
-  instance.regions.push_back({0x7f2a00000000, 4096, MemoryKind::Device, "", "", "arg 0", 0, "float"});
-  uint64_t words[] = {0x7f2a00000010, 0x7f2a00000020};
-  auto bytes = std::as_bytes(std::span(words));
-  instance.arguments.assign(bytes.begin(), bytes.end());
-  EXPECT_EQ(argument_slots(instance).size(), 2u);
-  instance.arguments_typed = true, instance.argument_pointers = {8};
-  auto slots = argument_slots(instance);
-  ASSERT_EQ(slots.size(), 1u);
-  EXPECT_EQ(slots[0].offset, 8u);
-}
-
 TEST_F(MepWriterTest, WritesNothingOfKerneliftsOwnPlaces) {
   ASSERT_TRUE(write_mep_program(sample(), MEP_TEMPLATES, folder_).ok());
   for (auto name : {"main.cu", "kernelift_replay.h", "CMakeLists.txt", "README.md", "kernel.cu"}) {
