@@ -57,7 +57,7 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
     KERNELIFT_ASSIGN(baseline.pool, CompilePool::start(options));
     baseline.reply = baseline.pool->compile_own(baseline.source);
     if (baseline.reply.ok()) {
-      if (holds_floats(mep)) baseline.roundings = baseline.pool->compile_roundings(baseline.source, baseline.reply);
+      if (holds_floats(mep)) baseline.roundings.ways = baseline.pool->compile_roundings(baseline.source, baseline.reply);
       return baseline;
     }
     if (first_trouble.empty()) first_trouble = baseline.reply.detail;
@@ -65,6 +65,10 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
       return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);
   }
   return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
+}
+
+void add_random_roundings(const Mep& mep, CompiledBaseline& baseline) {
+  if (holds_floats(mep)) baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
 }
 
 }  // namespace kernelift

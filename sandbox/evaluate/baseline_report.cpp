@@ -6,13 +6,17 @@
 
 namespace kernelift {
 
-bool is_output(const Mep& mep, const MepRegion& region) {
+OutputRegions::OutputRegions(const Mep& mep) {
   for (auto& instance : mep.instances)
-    for (auto& other : instance.regions) {
-      bool same = region.parameter >= 0 ? other.parameter == region.parameter : other.address == region.address;
-      if (same && other.before != other.after) return true;
+    for (auto& region : instance.regions) {
+      if (region.before == region.after) continue;
+      if (region.parameter >= 0) parameters_.insert(region.parameter);
+      addresses_.insert(region.address);
     }
-  return false;
+}
+
+bool OutputRegions::contains(const MepRegion& region) const {
+  return region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address);
 }
 
 bool BaselineReport::pass() const {

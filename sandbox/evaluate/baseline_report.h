@@ -2,6 +2,7 @@
 // it takes. It crosses from runners as JSON, and people see it in replay's report.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,16 @@
 
 namespace kernelift {
 
-/// Does the kernel write it? It does if it changed in any recorded launch: one on equal inputs writes what is there already.
-bool is_output(const Mep& mep, const MepRegion& region);
+/// What the kernel writes: whatever changed in any recorded launch, since one on equal inputs writes what is there already.
+class OutputRegions {
+ public:
+  explicit OutputRegions(const Mep& mep);
+  bool contains(const MepRegion& region) const;
+
+ private:
+  std::set<int> parameters_;
+  std::set<uint64_t> addresses_;
+};
 
 /// Kernels that take longer are not repeated more than needed.
 inline constexpr double kSlowSeconds = 0.05;

@@ -52,10 +52,15 @@ bool EvaluationQueue::rebuilder_idle() const {
   return rebuilding_.size() + to_rebuild_.size() < hooks_.rebuilders;
 }
 
+CompileReply EvaluationQueue::compiled(const Candidate& candidate) const {
+  bool known = hooks_.original.ok() && !hooks_.original.image.empty() && candidate.recipe.is_default() && candidate.source == hooks_.source;
+  return known ? hooks_.original : pool_.compile(candidate.source, candidate.recipe);
+}
+
 EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
   EvaluationJob job;
   job.candidate = candidate;
-  job.compiled = pool_.compile(candidate.source, candidate.recipe);
+  job.compiled = compiled(candidate);
   return job;
 }
 
@@ -108,7 +113,7 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
 
 void EvaluationQueue::compile_jobs() {
   while (auto job = next(to_compile_)) {
-    job->compiled = pool_.compile(job->candidate.source, job->candidate.recipe);
+    job->compiled = compiled(job->candidate);
     if (job->compiled.ok()) pass_on(std::move(*job), hooks_.rebuild_all ? to_rebuild_ : to_measure_);
     else finish(*job, rejected(job->compiled));
   }

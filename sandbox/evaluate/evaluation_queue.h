@@ -37,6 +37,9 @@ class EvaluationQueue {
     std::function<CompileReply(const Candidate&)> rebuild;
     unsigned rebuilders = 0;
     bool rebuild_all = false;  ///< Whatever compiled goes there first; nothing is measured as compiled.
+    /// The original and what came of it: that is not compiled again, however little time a candidate's compilation has.
+    std::string source;
+    CompileReply original;
     /// Adds to any finished verdict whose it is: the device, facts about its image.
     std::function<void(const EvaluationJob&, Verdict&)> label;
     /// An era began: what was submitted in an earlier one is to be given up where it is. Called under the queue's lock.
@@ -59,6 +62,7 @@ class EvaluationQueue {
   struct Waiting : EvaluationJob {
     std::promise<Verdict> promise;
   };
+  CompileReply compiled(const Candidate& candidate) const;
   using Measure = std::function<std::optional<Verdict>(EvaluationJob&)>;
   void compile_jobs();
   void rebuild_jobs();

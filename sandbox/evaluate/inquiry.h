@@ -19,6 +19,12 @@ struct TrialCode {
   Bindings values;
 };
 
+/// Images of the original that are as right as it is, and round otherwise.
+struct Roundings {
+  std::vector<std::string> ways;       ///< Fused, reassociated…: they show how far rounding alone moves results.
+  std::vector<std::string> at_random;  ///< Their sums are right on average (judge/nearer_reference.h); none where it has none.
+};
+
 /// Why a step failed, ready to become a verdict.
 struct TrialFailure {
   Outcome outcome = Outcome::Crashed;

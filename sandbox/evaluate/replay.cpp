@@ -25,15 +25,16 @@ bool is_short(const InstanceReport& instance) {
   return instance.recorded_seconds < kShort;
 }
 
+constexpr double kShortGate = 1.5e-6;
+
 bool is_reproduced(const InstanceReport& instance, double deviation) {
-  constexpr double kShortGate = 1.5e-6;
   if (is_short(instance)) return std::fabs(deviation) * instance.recorded_seconds <= kShortGate;
   return std::fabs(deviation) <= kInVivoGate;
 }
 
 Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
                                bool cold, const TrialCode& code,
-                               const std::vector<std::string>& roundings) {
+                               const Roundings& roundings) {
   RunnerSettings settings;
   settings.trial.threads = options.threads;
   settings.trial.launch_limit = options.launch_limit;
@@ -168,9 +169,10 @@ std::string ReplayReport::text() const {
       if (auto deviation = in_vivo_deviation(timed); deviation && compares(timed.id, mode == &cold)) {
         text +=
             line("; in the application %.3f us: ", timed.recorded_seconds * 1e6) +
-            (is_short(timed) ? line(is_reproduced(timed, *deviation) ? "reproduced (%+.2f us)" : "NOT reproduced within 1.5 us (%+.2f us)",
-                                    *deviation * timed.recorded_seconds * 1e6)
-                             : line(is_reproduced(timed, *deviation) ? "reproduced (%+.0f %%)" : "NOT reproduced within 15 %% (%+.0f %%)", *deviation * 100));
+            (is_reproduced(timed, *deviation) ? "reproduced"
+             : is_short(timed)                ? line("NOT reproduced within %.1f us", kShortGate * 1e6)
+                                              : line("NOT reproduced within %.0f %%", kInVivoGate * 100)) +
+            (is_short(timed) ? line(" (%+.2f us)", *deviation * timed.recorded_seconds * 1e6) : line(" (%+.0f %%)", *deviation * 100));
         if (known != recorded.end() && !known->second.in_vivo.how.empty()) text += "; there: " + known->second.in_vivo.how;
         if (known != recorded.end() && !known->second.in_vivo.why.empty()) text += "; " + known->second.in_vivo.why;
         if (known != recorded.end() && known->second.in_vivo.own > 0)

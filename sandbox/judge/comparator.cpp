@@ -106,7 +106,7 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
         distance = std::fabs(static_cast<double>(exact));
       double absolute = std::fabs(want - have);
       tolerated = distance <= tolerance_.ulps || absolute <= tolerance_.absolute || absolute <= allowed ||
-                  absolute <= tolerance_.relative * std::fabs(want);
+                  absolute <= tolerance_.relative * std::fabs(want) || (nearer_ && nearer_->admits(index, want, have));
       into.largest_ulps = std::max(into.largest_ulps, distance);
       into.largest_absolute = std::max(into.largest_absolute, absolute);
     } else {

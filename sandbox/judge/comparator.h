@@ -1,7 +1,8 @@
 // Is this buffer what the original would have left? Every byte is compared, typed: integers, bools and unknown bytes
 // exactly; floating point within a tolerance that comes from what is known of the buffer: the user's override, or else
 // a bound in units of the last place, widened by what the original itself varies from run to run and by its rounding
-// envelope (rounding_envelope.h): how far the same arithmetic lands when it is merely rounded differently.
+// envelope (rounding_envelope.h): how far the same arithmetic lands when it is merely rounded differently. Where its sums
+// are known to be far from the exact ones, what is clearly nearer to those is right as well (nearer_reference.h).
 //   NaN       equals NaN whatever its payload, and nothing else
 //   infinity  equals the infinity of its sign only
 //   -0        equals +0
@@ -14,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/judge/element.h"
+#include "sandbox/judge/nearer_reference.h"
 
 namespace kernelift {
 
@@ -30,7 +31,7 @@ struct FloatTolerance {
   /// Within which two runs of one program may differ: sums that threads add up in any order. What is further apart is
   /// another answer.
   static FloatTolerance between_runs(const ElementType& type);
-  /// Widened so that it covers `spread` (a distance in ULP and an absolute one) with a margin.
+  /// Widened so that it covers what two runs differed by (in ULP, and in absolute terms) with a margin.
   FloatTolerance covering(double ulps_seen, double absolute_seen) const;
   /// "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP"; "exact" of a type that is none of floating point.
   std::string text(const ElementType& type) const;
@@ -57,7 +58,9 @@ struct Comparison {
 
 class Comparator {
  public:
-  Comparator(ElementType type, FloatTolerance tolerance) : type_(type), tolerance_(tolerance) {}
+  /// `nearer`: may be null.
+  Comparator(ElementType type, FloatTolerance tolerance, const NearerReference* nearer = nullptr)
+      : type_(type), tolerance_(tolerance), nearer_(nearer) {}
   /// EXPECTS: equal sizes. A tail shorter than one element is compared as bytes.
   Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
   const ElementType& type() const { return type_; }
@@ -68,6 +71,7 @@ class Comparator {
                        Comparison& into) const;
   ElementType type_;
   FloatTolerance tolerance_;
+  const NearerReference* nearer_;
 };
 
 }  // namespace kernelift

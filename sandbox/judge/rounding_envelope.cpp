@@ -55,4 +55,22 @@ void LaneEnvelopes::grant(Yardstick& yardstick) const {
     yardstick.tolerances[i].envelope = std::max(yardstick.tolerances[i].envelope, lanes_[i].granted());
 }
 
+LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {
+  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
+}
+
+void LaneReferences::add(std::span<const std::byte> reference, std::span<const std::byte> run) {
+  std::vector<std::byte> left, right;
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (layout_.lanes[i].type.is_float()) lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
+}
+
+void LaneReferences::grant(std::span<const std::byte> reference, Yardstick& yardstick) const {
+  std::vector<std::byte> gathered;
+  yardstick.nearer.assign(lanes_.size(), nullptr);
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (auto settled = std::make_shared<NearerReference>(lanes_[i]); settled->settle(lane_bytes(layout_, i, reference, gathered)))
+      yardstick.nearer[i] = std::move(settled);
+}
+
 }  // namespace kernelift

@@ -44,4 +44,18 @@ class LaneEnvelopes {
   std::vector<RoundingEnvelope> lanes_;
 };
 
+/// The nearer references of all lanes of a buffer (nearer_reference.h).
+class LaneReferences {
+ public:
+  explicit LaneReferences(ElementLayout layout);
+  /// What a run left whose sums were rounded at random.
+  void add(std::span<const std::byte> reference, std::span<const std::byte> run);
+  /// After the last run. EXPECTS: a yardstick of the same layout, for `reference`.
+  void grant(std::span<const std::byte> reference, Yardstick& yardstick) const;
+
+ private:
+  ElementLayout layout_;
+  std::vector<NearerReference> lanes_;
+};
+
 }  // namespace kernelift

@@ -72,8 +72,12 @@ Yardstick::Yardstick(ElementLayout of) : layout(std::move(of)) {
   for (auto& lane : layout.lanes) tolerances.push_back(FloatTolerance::standard(lane.type));
 }
 
+Comparator Yardstick::comparator(size_t lane) const {
+  return Comparator(layout.lanes[lane].type, tolerances[lane], lane < nearer.size() ? nearer[lane].get() : nullptr);
+}
+
 Comparison Yardstick::compare(std::span<const std::byte> expected, std::span<const std::byte> got) const {
-  if (layout.plain()) return Comparator(layout.lanes[0].type, tolerances[0]).compare(expected, got);
+  if (layout.plain()) return comparator(0).compare(expected, got);
   Comparison all;
   size_t whole = std::min(expected.size(), got.size()) / layout.stride * layout.stride;
   // Most buffers are equal to the last bit, and need not be taken apart.
@@ -87,9 +91,8 @@ Comparison Yardstick::compare(std::span<const std::byte> expected, std::span<con
   };
   for (size_t i = 0; i < layout.lanes.size(); ++i) {
     const Lane& lane = layout.lanes[i];
-    Comparison one = Comparator(lane.type, tolerances[i])
-                         .compare(lane_bytes(layout, i, expected.first(whole), left),
-                                  lane_bytes(layout, i, got.first(whole), right));
+    Comparison one = comparator(i).compare(lane_bytes(layout, i, expected.first(whole), left),
+                                           lane_bytes(layout, i, got.first(whole), right));
     all.mismatches += one.mismatches;
     all.largest_ulps = std::max(all.largest_ulps, one.largest_ulps);
     all.largest_absolute = std::max(all.largest_absolute, one.largest_absolute);
@@ -111,6 +114,7 @@ std::string Yardstick::text() const {
   }
   std::string joined;
   for (auto& words : different) joined += (joined.empty() ? "" : "; ") + words;
+  if (std::ranges::any_of(nearer, [](auto& lane) { return lane != nullptr; })) joined += ", and not clearly nearer to the exact sums either";
   return joined;
 }
 

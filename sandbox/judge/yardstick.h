@@ -3,6 +3,7 @@
 // tolerance, its id exactly, the padding between them not at all. A struct is spelled "{float@0,int@12}16": types at
 // byte offsets, then the element's size. Text that is neither a known name nor a sound layout means plain bytes.
 #pragma once
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +37,17 @@ std::span<const std::byte> lane_bytes(const ElementLayout& layout, size_t lane, 
 struct Yardstick {
   ElementLayout layout;
   std::vector<FloatTolerance> tolerances;  ///< One per lane.
+  /// One per lane, or none; null where there is none for a lane. Of one answer: a copy for another is to have its own.
+  std::vector<std::shared_ptr<const NearerReference>> nearer;
 
   explicit Yardstick(ElementLayout of = {});
   /// EXPECTS: equal sizes. Indices and offsets in the answer are those of elements and bytes of the buffer.
   Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
   /// Tolerances for a person; each different one once.
   std::string text() const;
+
+ private:
+  Comparator comparator(size_t lane) const;
 };
 
 }  // namespace kernelift

@@ -13,6 +13,7 @@ std::string CompileRequest::encode() const {
       .text(bitcode)
       .number(separate_rounding)
       .number(static_cast<uint64_t>(strands))
+      .number(random_sums)
       .number(admit)
       .texts(own)
       .take();
@@ -29,6 +30,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.separate_rounding = reader.number();
   uint64_t strands = reader.number();
   request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
+  request.random_sums = reader.number();
   request.admit = reader.number();
   request.own = reader.texts();
   if (!reader.ok() || !json.ok()) return std::nullopt;

@@ -7,7 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
-#include "sandbox/compile/service/sum_strands.h"
+#include "sandbox/compile/service/sums.h"
 
 namespace kernelift {
 
@@ -21,6 +21,7 @@ struct CompileRequest {
   std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
   bool separate_rounding = false;  ///< No product is fused with a sum: every operation rounds on its own.
   Strands strands = Strands::None;  ///< Which sums are taken apart.
+  uint64_t random_sums = 0;      ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
   bool admit = true;             ///< Judge the source by the slice's own findings.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
 

@@ -108,8 +108,12 @@ void CompilePool::resume() {
   free_.notify_all();
 }
 
-Frame CompilePool::wait_for_reply(Worker& worker) {
-  auto left = options_.time_limit;
+std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) const {
+  // Without the original there is nothing to tune: it is waited for, however little time a candidate may take.
+  return request.admit ? options_.time_limit : std::max(options_.time_limit, CompilePoolOptions().time_limit);
+}
+
+Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds left) {
   for (;;) {
     auto begin = std::chrono::steady_clock::now();
     Frame frame = worker.channel().receive(after(std::min<std::chrono::milliseconds>(left, kTick)));
@@ -128,7 +132,7 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
   std::string where = stage == "pass" ? "pass " + item : stage + (item.empty() ? "" : ", " + item);
   if (how == Arrival::TimedOut) {
     reply.outcome = Outcome::TimedOut;
-    reply.detail = where + ": not done after " + std::to_string(options_.time_limit.count()) + " ms";
+    reply.detail = where + ": not done after " + std::to_string(limit_of(request).count()) + " ms";
   } else {
     reply.outcome = Outcome::CompileCrashed;
     reply.detail = where + ": " +
@@ -159,9 +163,9 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
     if (pauses_ > 0) slot.worker->signal(SIGSTOP);
   }
   // A pause may fall into it.
-  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(options_.time_limit + kLongestPause)))
+  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(limit_of(request) + kLongestPause)))
     return blame(slot, request, Arrival::Closed);
-  Frame frame = wait_for_reply(*slot.worker);
+  Frame frame = wait_for_reply(*slot.worker, limit_of(request));
   std::optional<CompileReply> reply;
   if (frame) reply = CompileReply::decode(frame.body);
   if (!reply) return blame(slot, request, frame ? Arrival::Malformed : frame.arrival);
@@ -203,15 +207,36 @@ std::vector<std::string> CompilePool::compile_roundings(const std::string& sourc
                       {{}, false, false},
                       {{"contract"}, false, true, Strands::Innermost},
                       {{"contract"}, false, true, Strands::Outermost}};
-  std::vector<std::future<CompileReply>> replies;
+  std::vector<CompileRequest> requests;
   for (auto& way : ways) {
-    CompileRequest request;
-    request.source = source, request.target = options_.target, request.admit = false;
-    request.bitcode = own.bitcode;
+    CompileRequest& request = requests.emplace_back(request_again(source, own));
     request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
     request.separate_rounding = way.separate, request.strands = way.strands;
-    replies.push_back(std::async(std::launch::async, [this, request] { return run(request); }));
   }
+  return images_of(requests, own);
+}
+
+std::vector<std::string> CompilePool::compile_random_sums(const std::string& source, const CompileReply& own) {
+  auto with_seeds = [&](std::initializer_list<uint64_t> seeds) {
+    std::vector<CompileRequest> requests;
+    for (uint64_t seed : seeds) requests.emplace_back(request_again(source, own)).random_sums = seed;
+    return images_of(requests, own);
+  };
+  std::vector<std::string> images = with_seeds({1});
+  if (!images.empty()) std::ranges::move(with_seeds({2, 3}), std::back_inserter(images));
+  return images;
+}
+
+CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
+  CompileRequest request;
+  request.source = source, request.target = options_.target, request.admit = false;
+  request.bitcode = own.bitcode;
+  return request;
+}
+
+std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest>& requests, const CompileReply& own) {
+  std::vector<std::future<CompileReply>> replies;
+  for (auto& request : requests) replies.push_back(std::async(std::launch::async, [this, &request] { return run(request); }));
   std::vector<std::string> images;
   for (auto& reply : replies) {
     CompileReply made = reply.get();

@@ -22,7 +22,7 @@ struct CompilePoolOptions {
   FrontendOptions frontend;
   CompileTarget target = CompileTarget::Cpu;
   bool few = false;                              ///< A compile or two is all: warming up would cost more than it saves.
-  std::chrono::milliseconds time_limit{30'000};  ///< Of one compile, while the pool is not paused.
+  std::chrono::milliseconds time_limit{30'000};  ///< Of one candidate's compile, while the pool is not paused.
   uint64_t memory_bytes = 4ull << 30;            ///< Of one worker, beyond what it is born with.
   std::vector<std::filesystem::path> readable;   ///< Beyond the system's and our own headers: the -I folders.
 };
@@ -38,6 +38,8 @@ class CompilePool {
   /// reassociated, not vectorised. Images that differ from `own` and from each other; ways that do not compile are left
   /// out. They show how far rounding alone moves the results.
   std::vector<std::string> compile_roundings(const std::string& source, const CompileReply& own);
+  /// The same with its sums rounded at random (sums.h), each image in its own way. None: it has no sums.
+  std::vector<std::string> compile_random_sums(const std::string& source, const CompileReply& own);
   /// Thread-safe; blocks until a worker is free and done.
   CompileReply compile(const std::string& source, const Recipe& recipe);
 
@@ -56,11 +58,15 @@ class CompilePool {
   CompileReply run(const CompileRequest& request);
   CompileReply serve(Slot& slot, const CompileRequest& request);
   CompileReply blame(Slot& slot, const CompileRequest& request, Arrival how);
-  Frame wait_for_reply(Worker& worker);
+  Frame wait_for_reply(Worker& worker, std::chrono::milliseconds left);
+  std::chrono::milliseconds limit_of(const CompileRequest& request) const;
   Slot& acquire();
   void release(Slot& slot);
   /// With this recipe: on every source, or on this one.
   static std::string guilt_key(const CompileRequest& request, bool everywhere);
+  CompileRequest request_again(const std::string& source, const CompileReply& own) const;
+  /// All at once: images that differ from `own` and from each other.
+  std::vector<std::string> images_of(const std::vector<CompileRequest>& requests, const CompileReply& own);
 
   CompilePoolOptions options_;
   std::optional<TemporaryFolder> folder_;

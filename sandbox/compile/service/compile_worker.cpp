@@ -133,7 +133,7 @@ class Compile {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
     if (request_.separate_rounding) round_separately(module);
-    if (request_.strands != Strands::None) KERNELIFT_TRY(take_sums_apart(module));
+    if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
           run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
@@ -141,12 +141,15 @@ class Compile {
   }
 
   /// As callers see them: what a loop adds up may be added by a function that it calls.
-  Status take_sums_apart(llvm::Module& module) {
+  Status change_sums(llvm::Module& module) {
     Recipe registers;
     registers.passes = "cgscc(inline),function(sroa,early-cse,simplifycfg,loop-simplify)";
     KERNELIFT_TRY(run_passes(module, registers, nullptr, [&](const std::string& item) { announce("pass", item); }));
-    for (auto& function : module) split_sums(function, request_.strands);
-    return done();
+    int count = 0;
+    for (auto& function : module)
+      count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums) : split_sums(function, request_.strands);
+    // There is no other way, then, and no need of code for it.
+    return count > 0 ? done() : refused("no sums");
   }
 
   Status to_cpu(std::unique_ptr<llvm::Module> module) {

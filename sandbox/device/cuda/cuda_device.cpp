@@ -11,7 +11,7 @@
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
-#include "sandbox/device/cuda/clock_monitor.h"
+#include "sandbox/device/cuda/nvml/clock_monitor.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
 
 namespace kernelift {

@@ -2,7 +2,8 @@
 //   twice as recorded     does it reproduce the capture, and how far apart are two runs of it? Quick ones once more on
 //                         another number of cores, where blocks come in another order: a race may be won the same way
 //                         twice; and some times more where only rounding differs
-//   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)?
+//   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)? Where are its exact
+//                         sums, if what it leaves is far from them (judge/nearer_reference.h)?
 //   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification, so
 //                         that a candidate which does not write them cannot pass on what an earlier run left behind
 //   a few times timed     how long is a launch, how long may a candidate take?
@@ -122,9 +123,14 @@ Runner::Results Runner::snapshot(size_t instance) const {
   return copies;
 }
 
-std::string Runner::set_tolerances(size_t instance, const Results& first, const Results& other, bool& varies) {
+std::optional<FloatTolerance> Runner::user_tolerance() const {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  bool given = wanted.relative > 0 || wanted.absolute > 0;
+  if (wanted.relative <= 0 && wanted.absolute <= 0) return std::nullopt;
+  return FloatTolerance{0, wanted.relative, wanted.absolute};
+}
+
+std::string Runner::set_tolerances(size_t instance, const Results& first, const Results& other, bool& varies) {
+  const std::optional<FloatTolerance> given = user_tolerance();
   std::string unsteady;
   std::vector<std::byte> left, right;
   auto derive = [&](Yardstick& yardstick, size_t index, const std::string& name) {
@@ -133,7 +139,7 @@ std::string Runner::set_tolerances(size_t instance, const Results& first, const 
     for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
       const ElementType& type = layout.lanes[lane].type;
       FloatTolerance& tolerance = yardstick.tolerances[lane];
-      if (given) tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
+      if (given) tolerance = *given;
       Comparison apart = Comparator(type, given ? tolerance : FloatTolerance::between_runs(type))
                              .compare(lane_bytes(layout, lane, first[index], left), lane_bytes(layout, lane, other[index], right));
       differing = std::max(differing, apart.mismatches);
@@ -162,56 +168,66 @@ Result<std::optional<Runner::Results>> Runner::run_on_other_cores(size_t instanc
 
 Status Runner::took(size_t instance, double seconds) {
   bool known = run_seconds_[instance] > 0;
-  run_seconds_[instance] = seconds;
+  run_seconds_[instance] = known ? std::min(run_seconds_[instance], seconds) : seconds;
   if (known || !is_long(instance)) return done();
   const std::string& id = mep_.instances[instance].id;
   voice_.tell(takes_long(id, seconds));
   auto& regions = memory_->instances()[instance].regions;
   size_t poisoned = std::size(kPatterns) * std::ranges::count_if(regions, [](auto& region) { return region.output; });
-  size_t roundings = std::min(kLongRoundings, roundings_.size());
+  size_t roundings = std::min(kLongRoundings, roundings_.ways.size());
   return enough_time(id, seconds, roundings + kRuns + 1 + poisoned + 2 * kLongRounds, settings_.for_candidates ? inquiry_.deadline : std::nullopt);
 }
 
+void Runner::each_answer(size_t instance, const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit) {
+  InstanceMemory& memory = memory_->instances()[instance];
+  size_t index = 0;
+  for (auto& region : memory.regions) visit(index++, region.yardstick, {region.answer, region.size}, live(region));
+  for (auto& variable : memory.variables)
+    visit(index++, variable.yardstick, {variable.answer, variable.size}, memory_->mirror().subspan(variable.mirror_offset, variable.size));
+}
+
+Status Runner::run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted, const std::function<void(size_t)>& learn) {
+  TrialCode code = baseline_;
+  code.image = image;
+  // A way of rounding that does not load or run says nothing; the others still do.
+  auto trial = start_trial(&code);
+  if (!trial.ok() || (*trial)->loaded()) return done();
+  for (size_t i = 0; i < mep_.instances.size() && !ended(); ++i) {
+    if (!wanted(i)) continue;
+    memory_->restore(i, false);
+    if ((*trial)->run(Side::Candidate, i)) break;
+    KERNELIFT_TRY(took(i, (*trial)->last_seconds()));
+    learn(i);
+  }
+  return done();
+}
+
 Status Runner::add_envelopes() {
-  Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
-  if (wanted.relative > 0 || wanted.absolute > 0) return done();
-  struct Envelopes {
-    std::vector<LaneEnvelopes> regions, variables;
-  };
-  std::vector<Envelopes> all;
-  for (auto& memory : memory_->instances()) {
-    Envelopes& envelopes = all.emplace_back();
-    for (auto& region : memory.regions) envelopes.regions.emplace_back(region.yardstick.layout);
-    for (auto& variable : memory.variables) envelopes.variables.emplace_back(variable.yardstick.layout);
-  }
+  if (user_tolerance()) return done();
+  std::vector<std::vector<LaneEnvelopes>> all(mep_.instances.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    each_answer(i, [&](size_t, Yardstick& yardstick, auto, auto) { all[i].emplace_back(yardstick.layout); });
   const size_t most = roundings_of_long(settings_.for_candidates);
-  for (size_t way = 0; way < roundings_.size(); ++way) {
-    TrialCode code = baseline_;
-    code.image = roundings_[way];
-    bool all_long = std::ranges::all_of(run_seconds_, [](double seconds) { return seconds > kLongSeconds; });
-    if (all_long && way >= most) break;
-    // A way of rounding that does not load or run says nothing; the others still do.
-    auto trial = start_trial(&code);
-    if (!trial.ok() || (*trial)->loaded()) continue;
-    for (size_t i = 0; i < all.size() && !ended(); ++i) {
-      if (is_long(i) && way >= most) continue;
-      memory_->restore(i, false);
-      if ((*trial)->run(Side::Candidate, i)) break;
-      KERNELIFT_TRY(took(i, (*trial)->last_seconds()));
-      auto& memory = memory_->instances()[i];
-      // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there already.
-      for (size_t at = 0; at < memory.regions.size(); ++at)
-        all[i].regions[at].add({memory.regions[at].answer, memory.regions[at].size}, live(memory.regions[at]));
-      for (size_t at = 0; at < memory.variables.size(); ++at)
-        all[i].variables[at].add({memory.variables[at].answer, memory.variables[at].size},
-                                 memory_->mirror().subspan(memory.variables[at].mirror_offset, memory.variables[at].size));
-    }
+  for (size_t way = 0; way < roundings_.ways.size(); ++way) {
+    if (way >= most && std::ranges::all_of(run_seconds_, [](double seconds) { return seconds > kLongSeconds; })) break;
+    // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there already.
+    auto learn = [&](size_t i) { each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); }); };
+    KERNELIFT_TRY(run_rounded(roundings_.ways[way], [&](size_t i) { return !is_long(i) || way < most; }, learn));
   }
-  for (size_t i = 0; i < all.size(); ++i) {
-    auto& memory = memory_->instances()[i];
-    for (size_t at = 0; at < memory.regions.size(); ++at) all[i].regions[at].grant(memory.regions[at].yardstick);
-    for (size_t at = 0; at < memory.variables.size(); ++at) all[i].variables[at].grant(memory.variables[at].yardstick);
-  }
+  for (size_t i = 0; i < all.size(); ++i)
+    each_answer(i, [&](size_t at, Yardstick& yardstick, auto, auto) { all[i][at].grant(yardstick); });
+  return done();
+}
+
+Status Runner::add_nearer_references() {
+  if (user_tolerance() || roundings_.at_random.empty()) return done();
+  std::vector<std::vector<LaneReferences>> all(mep_.instances.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    each_answer(i, [&](size_t, Yardstick& yardstick, auto, auto) { all[i].emplace_back(yardstick.layout); });
+  auto learn = [&](size_t i) { each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); }); };
+  for (auto& image : roundings_.at_random) KERNELIFT_TRY(run_rounded(image, [&](size_t i) { return !is_long(i); }, learn));
+  for (size_t i = 0; i < all.size(); ++i)
+    each_answer(i, [&](size_t at, Yardstick& yardstick, auto answer, auto) { all[i][at].grant(answer, yardstick); });
   return done();
 }
 
@@ -330,7 +346,7 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   return done();
 }
 
-Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings,
+Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundings& roundings,
                                          std::optional<Deadline> deadline) {
   baseline_ = baseline, roundings_ = roundings;
   report_ = {};
@@ -363,6 +379,8 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const std::v
     slowest = std::max(slowest, instance.seconds);
     report_.instances.push_back(std::move(instance));
   }
+  // Last: what was learned of the original is learned by its own answers.
+  if (report_.pass()) KERNELIFT_TRY(add_nearer_references());
   // A candidate that is many times slower than the original need not be waited for.
   constexpr double kPatience = 20;
   constexpr std::chrono::milliseconds kLeastLimit{1000};

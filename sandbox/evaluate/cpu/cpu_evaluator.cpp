@@ -69,6 +69,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   pool.time_limit = options.compile_limit;
   pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
+  add_random_roundings(mep, evaluator->baseline_);
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
@@ -80,6 +81,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
                         evaluator->report_.complaint());
 
   EvaluationQueue::Hooks hooks;
+  hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
   hooks.measurers.push_back([self = evaluator.get()](const EvaluationJob& job) { return self->measure(job); });
   hooks.label = [self = evaluator.get()](const EvaluationJob& job, Verdict& verdict) { self->label(job, verdict); };
   hooks.era_began = [now = evaluator->shared_era_->now](uint64_t era) { now->store(era); };

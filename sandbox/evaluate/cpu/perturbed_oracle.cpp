@@ -106,6 +106,7 @@ std::optional<PerturbedOracle::Case> PerturbedOracle::answered(size_t instance, 
     made.variables.resize(std::max(made.variables.size(), static_cast<size_t>(variable.mirror_offset + variable.size)));
     if (!value.empty()) std::memcpy(&made.variables[variable.mirror_offset], value.data(), value.size());
   }
+  for (auto& yardstick : made.yardsticks) yardstick.nearer.clear();  // Of other sums.
   made.answer = HiddenBytes(answer_bytes(instance));
   if (!any || !made.answer) return std::nullopt;
   begin(made, false);
@@ -117,33 +118,41 @@ std::optional<PerturbedOracle::Case> PerturbedOracle::answered(size_t instance, 
   return made;
 }
 
-void PerturbedOracle::widen(const TrialCode& baseline, const std::vector<std::string>& roundings, const StartTrial& start,
+void PerturbedOracle::widen(const TrialCode& baseline, const Roundings& roundings, const StartTrial& start,
                             const std::function<bool()>& ended) {
   std::vector<std::vector<LaneEnvelopes>> envelopes;
+  std::vector<std::vector<LaneReferences>> nearer;
   for (auto& wanted : cases_) {
     auto& own = envelopes.emplace_back();
-    for (auto& yardstick : wanted.yardsticks) own.emplace_back(yardstick.layout);
+    auto& references = nearer.emplace_back();
+    for (auto& yardstick : wanted.yardsticks) own.emplace_back(yardstick.layout), references.emplace_back(yardstick.layout);
   }
-  for (auto& image : roundings) {
-    TrialCode code = baseline;
-    code.image = image;
-    auto trial = start(&code);
-    if (!trial.ok() || (*trial)->loaded()) continue;
-    for (size_t i = 0; i < cases_.size() && !ended(); ++i) {
-      begin(cases_[i], false);
-      if ((*trial)->run(Side::Candidate, cases_[i].instance, cases_[i].variables)) break;
-      each_piece(memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
-        envelopes[i][index].add(cases_[i].answer.bytes().subspan(offset, bytes.size()), bytes);
-      });
+  auto learn = [&](const std::vector<std::string>& images, auto& lanes) {
+    for (auto& image : images) {
+      TrialCode code = baseline;
+      code.image = image;
+      auto trial = start(&code);
+      if (!trial.ok() || (*trial)->loaded()) continue;
+      for (size_t i = 0; i < cases_.size() && !ended(); ++i) {
+        begin(cases_[i], false);
+        if ((*trial)->run(Side::Candidate, cases_[i].instance, cases_[i].variables)) break;
+        each_piece(memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
+          lanes[i][index].add(cases_[i].answer.bytes().subspan(offset, bytes.size()), bytes);
+        });
+      }
     }
-  }
+  };
+  learn(roundings.ways, envelopes), learn(roundings.at_random, nearer);
   for (size_t i = 0; i < cases_.size(); ++i)
-    for (size_t at = 0; at < cases_[i].yardsticks.size(); ++at) envelopes[i][at].grant(cases_[i].yardsticks[at]);
+    each_piece(memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
+      envelopes[i][index].grant(cases_[i].yardsticks[index]);
+      nearer[i][index].grant(cases_[i].answer.bytes().subspan(offset, bytes.size()), cases_[i].yardsticks[index]);
+    });
 }
 
 std::unique_ptr<PerturbedOracle> PerturbedOracle::ask(const ReplayMemory& memory, const std::vector<size_t>& instances,
                                                       const TrialCode& baseline,
-                                                      const std::vector<std::string>& roundings,
+                                                      const Roundings& roundings,
                                                       const StartTrial& start, const std::function<bool()>& ended) {
   std::unique_ptr<PerturbedOracle> oracle(new PerturbedOracle(memory));
   std::unique_ptr<Trial> trial;

@@ -56,7 +56,7 @@ class PerturbedOracle {
 
   /// Asks the original. `instances`: the heaviest first. nullptr when `ended` said so before all was asked.
   static std::unique_ptr<PerturbedOracle> ask(const ReplayMemory& memory, const std::vector<size_t>& instances,
-                                              const TrialCode& baseline, const std::vector<std::string>& roundings,
+                                              const TrialCode& baseline, const Roundings& roundings,
                                               const StartTrial& start, const std::function<bool()>& ended);
 
   const std::vector<Case>& cases() const { return cases_; }
@@ -68,7 +68,7 @@ class PerturbedOracle {
  private:
   explicit PerturbedOracle(const ReplayMemory& memory) : memory_(memory) {}
   std::optional<Case> answered(size_t instance, Perturbation kind, Trial& trial) const;
-  void widen(const TrialCode& baseline, const std::vector<std::string>& roundings, const StartTrial& start,
+  void widen(const TrialCode& baseline, const Roundings& roundings, const StartTrial& start,
              const std::function<bool()>& ended);
   bool perturb_live(size_t instance, Perturbation kind) const;
   void collect(size_t instance, std::span<std::byte> into) const;

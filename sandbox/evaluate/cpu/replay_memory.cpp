@@ -158,6 +158,7 @@ void ReplayMemory::describe(const Mep& mep) {
     given = given_->base + given_->offsets[before];
     answer = after == before ? given : answers_->base + answers_->offsets[after];
   };
+  const OutputRegions outputs(mep);
   for (auto& instance : mep.instances) {
     InstanceMemory memory;
     for (auto& region : instance.regions) {
@@ -167,7 +168,7 @@ void ReplayMemory::describe(const Mep& mep) {
       place(region.before, region.after, mapped.given, mapped.answer);
       mapped.yardstick = Yardstick(ElementLayout::parse(region.element));
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
-      mapped.output = is_output(mep, region);
+      mapped.output = outputs.contains(region);
       mapped.name = named ? mep.parameters[region.parameter].name : region.reached_from;
       memory.regions.push_back(std::move(mapped));
     }
@@ -237,12 +238,6 @@ std::optional<std::string> ReplayMemory::broken_canary(size_t instance) const {
     if (broken != end) return neighbourhood(instance, reinterpret_cast<uint64_t>(broken));
   }
   return std::nullopt;
-}
-
-uint64_t ReplayMemory::mapped_bytes() const {
-  uint64_t total = 0;
-  for (auto& span : spans_) total += span.end - span.begin;
-  return total;
 }
 
 }  // namespace kernelift

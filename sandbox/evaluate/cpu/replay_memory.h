@@ -31,7 +31,7 @@ struct MemoryRegion {
   Yardstick yardstick;              ///< Its tolerances are set by calibration.
   std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
   std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.
-  bool output = false;              ///< is_output(): it may be written though it reads the same before and after.
+  bool output = false;              ///< OutputRegions: it may be written though it reads the same before and after.
   bool changed() const { return given != answer; }
   std::byte* live() const { return reinterpret_cast<std::byte*>(address); }
 };
@@ -74,7 +74,6 @@ class ReplayMemory {
   std::string neighbourhood(size_t instance, uint64_t address) const;
   /// Memory that children fill with the values of module variables.
   std::span<std::byte> mirror() const { return {mirror_, mirror_bytes_}; }
-  uint64_t mapped_bytes() const;
 
  private:
   struct Span {

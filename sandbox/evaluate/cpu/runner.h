@@ -14,7 +14,7 @@
 #include "sandbox/evaluate/cpu/perturbed_oracle.h"
 #include "sandbox/evaluate/cpu/trial.h"
 #include "sandbox/evaluate/inquiry.h"
-#include "sandbox/judge/race.h"
+#include "sandbox/judge/timing/race.h"
 
 namespace kernelift {
 
@@ -39,7 +39,7 @@ class Runner {
                                                 const RunnerSettings& settings, RunnerVoice voice);
   /// Runs the original on every instance, compares with the capture, and derives tolerances and write sets.
   /// `roundings`: images of the original that round otherwise. An Error when the deadline comes first, or is bound to.
-  Result<BaselineReport> calibrate(const TrialCode& baseline, const std::vector<std::string>& roundings,
+  Result<BaselineReport> calibrate(const TrialCode& baseline, const Roundings& roundings,
                                    std::optional<Deadline> deadline = {});
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
@@ -61,8 +61,16 @@ class Runner {
   std::string set_tolerances(size_t instance, const Results& first, const Results& other, bool& varies);
   /// What the original leaves where blocks come in another order; nothing where it cannot be run so.
   Result<std::optional<Results>> run_on_other_cores(size_t instance);
+  /// The user's, or the MEP's.
+  std::optional<FloatTolerance> user_tolerance() const;
+  /// Visits all buffers of an instance, then all variables: index, yardstick, the recorded answer, what lies there now.
+  void each_answer(size_t instance, const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit);
+  /// Runs the original as an image that rounds otherwise; after each instance that is `wanted`, `learn` sees the memory.
+  Status run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted, const std::function<void(size_t)>& learn);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
   Status add_envelopes();
+  /// Runs the original with its sums rounded at random: where are the exact ones?
+  Status add_nearer_references();
   /// One run of the original, rounded in whatever way, took so long. An Error where that leaves no time for candidates.
   Status took(size_t instance, double seconds);
   bool is_long(size_t instance) const { return run_seconds_[instance] > kLongSeconds; }
@@ -96,7 +104,7 @@ class Runner {
   RunnerVoice voice_;
   std::unique_ptr<ReplayMemory> memory_;
   TrialCode baseline_;
-  std::vector<std::string> roundings_;
+  Roundings roundings_;
   std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
   std::vector<double> run_seconds_;  ///< By instance, as far as known.

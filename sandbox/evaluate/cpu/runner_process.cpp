@@ -11,7 +11,7 @@ constexpr uint32_t kCalibrate = 1, kEvaluate = 2, kAnswer = 3, kQuiet = 4, kGo =
 
 struct Request {
   TrialCode code;
-  std::vector<std::string> roundings;
+  Roundings roundings;
   Inquiry inquiry;
 };
 
@@ -20,10 +20,11 @@ uint64_t ticks(const std::optional<Deadline>& deadline) {
   return deadline ? static_cast<uint64_t>(std::max<int64_t>(1, deadline->time_since_epoch().count())) : 0;
 }
 
-std::string encode(const TrialCode& code, const std::vector<std::string>& roundings, const Inquiry& inquiry) {
+std::string encode(const TrialCode& code, const Roundings& roundings, const Inquiry& inquiry) {
   WireWriter writer;
   put(writer, code);
-  return writer.texts(roundings)
+  return writer.texts(roundings.ways)
+      .texts(roundings.at_random)
       .number(inquiry.confirm)
       .real(inquiry.rival)
       .number(ticks(inquiry.deadline))
@@ -35,7 +36,7 @@ std::optional<Request> decode(std::string_view bytes) {
   WireReader reader(bytes);
   Request request;
   bool good = take(reader, request.code);
-  request.roundings = reader.texts();
+  request.roundings.ways = reader.texts(), request.roundings.at_random = reader.texts();
   request.inquiry.confirm = reader.number();
   request.inquiry.rival = reader.real();
   if (uint64_t deadline = reader.number())
@@ -59,11 +60,11 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
       channel.send(kError, runner.error().message);
     } else if (frame.type == kCalibrate) {
       auto report = (*runner)->calibrate(request->code, request->roundings, request->inquiry.deadline);
-      if (report.ok()) channel.send(kAnswer, to_json(*report).dump());
+      if (report.ok()) channel.send(kAnswer, wire_text(to_json(*report)));
       else channel.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
     } else {
       auto verdict = (*runner)->evaluate(request->code, request->inquiry);
-      channel.send(kAnswer, verdict ? to_json(*verdict).dump() : std::string());
+      channel.send(kAnswer, verdict ? wire_text(to_json(*verdict)) : std::string());
     }
   }
 }
@@ -77,7 +78,7 @@ Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const st
 }
 
 Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
-                                       const std::vector<std::string>& roundings, const Inquiry& inquiry) {
+                                       const Roundings& roundings, const Inquiry& inquiry) {
   auto died = [&] { return environment_error("the process that runs candidates ended: " + worker_.end()); };
   if (!worker_.channel().send(request, encode(code, roundings, inquiry))) return died();
   int quiets = 0;
@@ -103,7 +104,7 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
 }
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
-                                                            const std::vector<std::string>& roundings,
+                                                            const Roundings& roundings,
                                                             RunnerVoice voice, BaselineReport& report,
                                                             std::optional<Deadline> deadline) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());

@@ -90,14 +90,16 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
+  add_random_roundings(mep_, baseline_);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
-  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings, as_built_->application(), options_.tell};
+  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(), options_.tell, baseline_.roundings.at_random};
   original_key_ = code_key({}, baseline_.reply.image);
   KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
   if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
   EvaluationQueue::Hooks hooks;
+  hooks.source = baseline_.source, hooks.original = baseline_.reply;
   for (auto& lane : lanes_)
     hooks.measurers.push_back([this, lane = lane.get()](EvaluationJob& job) { return measure(*lane, job); });
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
@@ -117,6 +119,7 @@ Status CudaEvaluator::hold_to_nvcc() {
   if (!as_built_->builds()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + as_built_->trouble());
   if (!own.ok()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + own.detail);
   original_.code.image = own.image, original_key_ = code_key({}, own.image);
+  original_.at_random.clear();  // clang's.
   KERNELIFT_TRY(start_lane(lane, std::move(lane.process)));
   if (!lane.report.pass())
     return answer_is_no("the original's source reproduces its capture neither as clang builds it (" + by_clang + ") nor as " + as_built_->compiler() +
@@ -199,10 +202,10 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code,
   }
 }
 
-Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against) {
+Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against, std::optional<Deadline> deadline) {
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
-  inquiry.against_application = against == Against::Application;
+  inquiry.against_application = against == Against::Application, inquiry.deadline = deadline;
   {
     std::lock_guard lock(mutex_);
     if (options_.share_measurements) {
@@ -268,9 +271,9 @@ Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
   return verdict;
 }
 
-void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict) {
+void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
-  Verdict clang = job.screened ? *job.screened : race(lane, job.candidate, job.compiled.image, Against::Clang);
+  Verdict clang = job.screened ? *job.screened : race(lane, job.candidate, job.compiled.image, Against::Clang, deadline);
   if (!clang.ok() || clang.timings.empty()) return;
   verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
   verdict.counters["clang_us"] = clang.timings[0].seconds * 1e6;
@@ -325,17 +328,19 @@ std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, 
   bool patch = candidate.recipe.is_default();
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
+  auto begin = Deadline::clock::now();
   if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
+  auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   Lane& lane = *lanes_[0];
   std::lock_guard one_at_a_time(lane.busy);
   if (!lane.ready()) (void)start_lane(lane);  // judge() tries again, and says what is wrong.
   lane.fresh = true;
-  auto begin = Deadline::clock::now();
+  begin += Deadline::clock::now() - built;  // A lane's start is told apart, and whose turn it is nobody knows beforehand.
   auto verdict = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
   if (!verdict) return std::nullopt;
-  if (lane.alive()) add_clang_figures(lane, job, *verdict);
+  if (lane.alive()) add_clang_figures(lane, job, *verdict, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, std::move(*verdict));
 }
@@ -347,10 +352,10 @@ std::optional<Verdict> CudaEvaluator::confirm_by(const Candidate& candidate, std
 }
 
 ConfirmCost CudaEvaluator::confirm_cost() const {
-  // Samples of two verdicts: as the application would have it patched, and embedded.
-  constexpr double kSamples = 2;
+  // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its compiler.
+  constexpr double kGuessSeconds = 4;
   bool fresh = lanes_[0]->fresh;
-  return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kSamples};
+  return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kGuessSeconds};
 }
 
 }  // namespace kernelift

@@ -92,7 +92,7 @@ class CudaEvaluator : public Evaluator {
   /// not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
   Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
-  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against);
+  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against, std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Lane& lane) const;
   void label(const EvaluationJob& job, Verdict& verdict) const;
@@ -103,7 +103,7 @@ class CudaEvaluator : public Evaluator {
   /// One whose recipe the application's compiler does not have.
   std::optional<Verdict> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
   static void add_embedded_figures(const Verdict& embedded, Verdict& verdict);
-  void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict);
+  void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 
   Mep mep_;
   std::filesystem::path folder_;

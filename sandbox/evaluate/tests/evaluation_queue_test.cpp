@@ -57,5 +57,23 @@ TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
   go_on.set_value();
 }
 
+TEST(EvaluationQueue, DoesNotCompileTheOriginalAgain) {
+  MepFixture fixture = scale_mep();
+  CompilePoolOptions options;
+  // Nothing compiles in that time; the original is waited for all the same.
+  options.workers = 1, options.few = true, options.time_limit = std::chrono::milliseconds(1);
+  auto baseline = compile_baseline(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+  EvaluationQueue::Hooks hooks;
+  hooks.source = baseline->source, hooks.original = baseline->reply;
+  hooks.label = [](const EvaluationJob&, Verdict&) {};
+  EvaluationQueue queue(*baseline->pool, std::move(hooks));
+  Candidate candidate;
+  candidate.source = baseline->source;
+  EXPECT_EQ(queue.compile(candidate).compiled.image, baseline->reply.image);
+  candidate.source += "\n";
+  EXPECT_EQ(queue.compile(candidate).compiled.outcome, Outcome::TimedOut);
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -122,5 +122,64 @@ TEST(Rounding, ReplayShowsTheEnvelope) {
   EXPECT_EQ(report->text().find("rounding envelope"), std::string::npos) << report->text();
 }
 
+/// A sum by atomics that rounds the same way in each addition, and ends far from the exact one in whatever order.
+class AtomicSumTest : public testing::Test {
+ protected:
+  static constexpr int kBlocks = 400, kThreads = 64;
+  static std::string sum(const std::string& body) {
+    return "__global__ void sum(const float* in, float* out) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n";
+  }
+  /// By blocks in shared memory first: nearer to the exact sum than the original.
+  static std::string by_blocks(const std::string& term) {
+    return sum("  __shared__ float part[64];\n  part[threadIdx.x] = " + term +
+               ";\n  __syncthreads();\n  for (int half = 32; half > 0; half /= 2) {\n"
+               "    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];\n    __syncthreads();\n  }\n"
+               "  if (threadIdx.x == 0) atomicAdd(out, part[0]);\n");
+  }
+  static void SetUpTestSuite() {
+    fixture_ = new MepFixture(sum("  atomicAdd(out, in[i]);\n"), "_Z3sumPKfPf", "sum(float const*, float*)");
+    MepInstance& instance = fixture_->add_instance("a", kBlocks, kThreads);
+    std::vector<float> in(kBlocks * kThreads, 0.1f);
+    float answer = 0;
+    for (float term : in) answer += term;
+    fixture_->add_buffer(instance, "in", "float", kTestArena, in, in);
+    fixture_->add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), std::vector<float>{0}, std::vector<float>{answer});
+    EvaluatorOptions options;
+    options.few_candidates = true, options.most_rounds = 8;
+    auto made = make_evaluator(fixture_->mep, fixture_->path(), options);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    evaluator_ = made->release();
+  }
+  static void TearDownTestSuite() {
+    delete evaluator_;
+    delete fixture_;
+  }
+  static Candidate candidate(const std::string& source) {
+    Candidate made;
+    made.source = source, made.tier = "source";
+    return made;
+  }
+  static Verdict evaluate(const std::string& source) { return evaluator_->submit(candidate(source)).get(); }
+  static MepFixture* fixture_;
+  static Evaluator* evaluator_;
+};
+MepFixture* AtomicSumTest::fixture_ = nullptr;
+Evaluator* AtomicSumTest::evaluator_ = nullptr;
+
+TEST_F(AtomicSumTest, AcceptsASumThatIsNearerToTheExactOneThanTheOriginals) {
+  Verdict verdict = evaluate(by_blocks("in[i]"));
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  verdict = evaluator_->confirm(candidate(by_blocks("in[i]")));
+  EXPECT_TRUE(verdict.ok()) << verdict.text() << ": the inputs that a finalist is tried with have sums of their own";
+}
+
+TEST_F(AtomicSumTest, RefusesDroppedTermsAndAFactorThatIsOff) {
+  for (auto wrong : {"i % 4000 == 7 ? 0.0f : in[i]", "in[i] * 1.0004f", "(float)(_Float16)in[i]"}) {
+    Verdict verdict = evaluate(by_blocks(wrong));
+    EXPECT_EQ(verdict.outcome, Outcome::Wrong) << wrong << verdict.text();
+    EXPECT_NE(verdict.detail.find("not clearly nearer to the exact sums"), std::string::npos) << verdict.detail;
+  }
+}
+
 }  // namespace
 }  // namespace kernelift

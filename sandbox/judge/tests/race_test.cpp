@@ -1,5 +1,5 @@
 // When measuring stops, on made-up samples.
-#include "sandbox/judge/race.h"
+#include "sandbox/judge/timing/race.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Medians and intervals on samples whose answer is known.
-#include "sandbox/judge/statistics.h"
+#include "sandbox/judge/timing/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // perturbed input may lead the original astray, and a fault ends this process. They are announced, and what ended an
 // earlier process is not asked again.
 #include <algorithm>
-#include <cstring>
 
+#include "core/base/bytes.h"
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 #include "sandbox/judge/rounding_envelope.h"
 
@@ -150,13 +150,66 @@ Status GpuRunner::add_envelopes(const std::vector<std::string>& roundings) {
   return done();
 }
 
+Status GpuRunner::find_exact_sums(Place place) {
+  constexpr uint64_t kLargest = 16 << 20;  // Sums leave less than they read.
+  GpuInstance& memory = memory_->instances()[place.memory];
+  struct Sums {
+    GpuBuffer* buffer;
+    std::vector<std::byte> answer, got;
+    LaneReferences references;
+  };
+  std::vector<Sums> all;
+  for (auto& region : memory.regions) {
+    region.yardstick.nearer.clear();
+    if (!region.output || !region.yardstick.layout.has_floats() || region.size > kLargest) continue;
+    Sums& sums = all.emplace_back(Sums{&region, {}, std::vector<std::byte>(region.size), LaneReferences(region.yardstick.layout)});
+    sums.answer.resize(region.size);
+    if (!device_.read(region.answer, sums.answer).ok()) return done();
+  }
+  for (auto& code : at_random_) {
+    Steps steps(*support_);
+    memory_->restore(steps, place.memory, false);
+    code.set_up(steps, memory, place.instance, false);
+    code.launch(steps, place.instance);
+    DeviceOutcome outcome = steps.run(settings_.launch_limit);
+    memory_->launched(place.memory, true);
+    if (!outcome.usable()) {
+      usable_ = false;
+      return environment_error("the original, its sums rounded at random, ends with: " + outcome.detail);
+    }
+    for (auto& sums : all)
+      if (outcome.ok() && device_.read(sums.buffer->live, sums.got).ok()) sums.references.add(sums.answer, sums.got);
+  }
+  for (auto& sums : all) sums.references.grant(sums.answer, sums.buffer->yardstick);
+  return done();
+}
+
+Status GpuRunner::add_nearer_references(const std::vector<std::string>& images) {
+  FloatTolerance users;
+  at_random_.clear();
+  constexpr const char* kExperiment = "sums";
+  if (images.empty() || user_tolerance(users) || settings_.fatal.contains(kExperiment)) return done();
+  announce_(kExperiment);
+  for (auto& image : images) {
+    GpuCode code;
+    TrialCode wanted;
+    wanted.image = image;
+    if (!code.load(device_, *memory_, mep_, wanted)) at_random_.push_back(std::move(code));
+  }
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    KERNELIFT_TRY(in_time());
+    if (!is_long(i)) KERNELIFT_TRY(find_exact_sums({i, i}));
+  }
+  announce_("");
+  return done();
+}
+
 bool GpuRunner::holds_addresses(const GpuInstance& memory, const GpuBuffer& region) {
   constexpr uint64_t kMost = 16 << 20;  // Of which so much is looked at.
   std::vector<std::byte> bytes(std::min(region.size, kMost));
   if (!device_.read(region.given, bytes).ok()) return false;
   for (size_t at = (8 - region.live % 8) % 8; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, &bytes[at], sizeof word);
+    const uint64_t word = word_at(bytes, at);
     auto after = std::upper_bound(memory.regions.begin(), memory.regions.end(), word, [](uint64_t value, auto& other) { return value < other.live; });
     if (after != memory.regions.begin() && word < std::prev(after)->live + std::prev(after)->size) return true;
   }
@@ -404,6 +457,8 @@ Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
     report_.instances.push_back(std::move(instance));
   }
   KERNELIFT_TRY(calibrate_application(original.application));
+  // Last: what was learned of the original is learned by its own answers.
+  if (report_.pass()) KERNELIFT_TRY(add_nearer_references(original.at_random));
   limit_launches(slowest);
   return report_;
 }
@@ -431,6 +486,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   uint64_t seed = 1;
   for (auto& region : made.regions) {
     ++seed;
+    region.yardstick.nearer.clear();  // Of other sums.
     bool only_read = !region.output;
     if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed || (kind == Perturbation::Swap && !only_read)) continue;
     std::vector<std::byte> bytes(region.size);
@@ -467,6 +523,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   if (FloatTolerance users; application_ && !user_tolerance(users)) others.push_back(&*application_);
   for (auto* code : others)
     if (!widen_envelopes(*code, {memory_index, instance}).ok()) return drop();
+  if (!at_random_.empty() && !find_exact_sums({memory_index, instance}).ok()) return drop();
   perturbed_.push_back({memory_index, instance});
   return true;
 }

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "core/base/bytes.h"
 #include "sandbox/evaluate/baseline_report.h"
 
 namespace kernelift {
@@ -21,6 +22,8 @@ constexpr uint64_t kNear = 64 << 10;
 
 uint64_t down(uint64_t address) { return address / kDeviceGranule * kDeviceGranule; }
 uint64_t up(uint64_t address) { return down(address + kDeviceGranule - 1); }
+
+void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) { std::memcpy(&bytes[offset], &word, sizeof word); }
 
 std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
@@ -148,8 +151,7 @@ Status GpuMemory::place_live(const Mep& mep) {
     } else {
       span.memory = std::move(*placed);
     }
-    placed_bytes_ += span.end - span.begin;
-  }
+    }
   return done();
 }
 
@@ -159,16 +161,19 @@ uint64_t GpuMemory::relocated(uint64_t address) const {
   return address;
 }
 
-void GpuMemory::relocate(std::span<std::byte> bytes, uint64_t stride, const std::vector<uint32_t>& offsets) const {
-  if (!relocates_ || stride == 0) return;
-  for (uint64_t element = 0; element + stride <= bytes.size(); element += stride)
-    for (uint32_t offset : offsets) {
-      if (offset + sizeof(uint64_t) > stride) continue;
-      uint64_t value = 0;
-      std::memcpy(&value, &bytes[element + offset], sizeof value);
-      value = relocated(value);
-      std::memcpy(&bytes[element + offset], &value, sizeof value);
-    }
+void GpuMemory::relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const {
+  if (!relocates_ || pointers.stride == 0) return;
+  for (uint64_t element = 0; element + pointers.stride <= bytes.size(); element += pointers.stride)
+    for (uint32_t offset : pointers.offsets)
+      if (offset + sizeof(uint64_t) <= pointers.stride) put_word(bytes, element + offset, relocated(word_at(bytes, element + offset)));
+}
+
+void GpuMemory::relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const {
+  for (auto& slot : recorded.argument_slots()) {
+    // By its region: what points to the end of one may lie beyond all that was placed.
+    uint64_t region = recorded.regions[slot.region].address;
+    put_word(arguments, slot.offset, word_at(arguments, slot.offset) - region + relocated(region));
+  }
 }
 
 Result<uint64_t> GpuMemory::upload(std::span<const std::byte> bytes) {
@@ -195,56 +200,68 @@ Result<uint64_t> GpuMemory::upload(std::span<const std::byte> bytes) {
   return address;
 }
 
-Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
-  // Files are shared by regions and instances; relocation may make a region's copy its own.
-  std::map<std::string, uint64_t> uploaded;
-  DataFiles files(mep, folder);
-  auto fill_in = [&](GpuBuffer& buffer, const std::string& before, const std::string& after, uint64_t stride,
-                     const std::vector<uint32_t>& offsets) -> Status {
-    std::string own = relocates_ && stride > 0 ? "@" + std::to_string(buffer.live) : "";
-    auto given = uploaded.find(before + own), answer = uploaded.find(after + own);
+/// Recorded images on their way onto the device: each file once, though regions and instances share them. Relocation may
+/// make a region's copy its own.
+class GpuMemory::Images {
+ public:
+  Images(GpuMemory& memory, const Mep& mep, const std::filesystem::path& folder) : memory_(memory), files_(mep, folder) {}
+
+  /// Of a region or a variable. EXPECTS: a size that is not 0.
+  Status fill_in(GpuBuffer& buffer, const std::string& before, const std::string& after, const PointerLayout& pointers) {
     buffer.rows = rows_of(buffer.yardstick.layout, buffer.size);
-    bool compare = before != after;
-    std::vector<std::byte> before_bytes, after_bytes;
-    if (given == uploaded.end() || compare) {
-      KERNELIFT_ASSIGN(before_bytes, files.load(before));
-      before_bytes.resize(buffer.size);
-      relocate(before_bytes, stride, offsets);
+    buffer.put_back = buffer.rewritten || before != after;
+    std::string own = memory_.relocates_ && pointers.stride > 0 ? "@" + std::to_string(buffer.live) : "";
+    const bool compare = before != after;
+    std::vector<std::byte> given, answer;
+    if (compare || !placed_.contains(before + own)) {
+      KERNELIFT_ASSIGN(given, read(before, buffer, pointers));
     }
-    if (compare) {
-      KERNELIFT_ASSIGN(after_bytes, files.load(after));
-      after_bytes.resize(buffer.size);
-      relocate(after_bytes, stride, offsets);
-    }
-    if (given == uploaded.end()) {
-      KERNELIFT_ASSIGN(uint64_t address, upload(before_bytes));
-      given = uploaded.emplace(before + own, address).first;
-    }
-    buffer.given = buffer.answer = given->second;
-    buffer.put_back = buffer.rewritten;
+    KERNELIFT_ASSIGN(buffer.given, placed(before + own, given));
+    buffer.answer = buffer.given;
     if (!compare) return done();
-    if (answer == uploaded.end()) {
-      KERNELIFT_ASSIGN(uint64_t address, upload(after_bytes));
-      answer = uploaded.emplace(after + own, address).first;
-    }
-    buffer.answer = answer->second;
-    std::vector<DeviceRange> ranges = changed_blocks(before_bytes, after_bytes);
+    KERNELIFT_ASSIGN(answer, read(after, buffer, pointers));
+    KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer));
+    return find_changes(buffer, given, answer);
+  }
+
+ private:
+  Result<std::vector<std::byte>> read(const std::string& file, const GpuBuffer& buffer, const PointerLayout& pointers) {
+    KERNELIFT_ASSIGN(auto bytes, files_.load(file));
+    bytes.resize(buffer.size);
+    memory_.relocate(bytes, pointers);
+    return bytes;
+  }
+  Result<uint64_t> placed(const std::string& name, std::span<const std::byte> bytes) {
+    auto known = placed_.find(name);
+    if (known != placed_.end()) return known->second;
+    KERNELIFT_ASSIGN(uint64_t address, memory_.upload(bytes));
+    return placed_[name] = address;
+  }
+  /// What is put back between timed launches: the changed blocks, where those are few.
+  Status find_changes(GpuBuffer& buffer, std::span<const std::byte> given, std::span<const std::byte> answer) {
+    std::vector<DeviceRange> ranges = changed_blocks(given, answer);
     for (auto& range : ranges) buffer.changed_bytes += range.bytes;
-    buffer.put_back = true;
     if (buffer.live == 0 || buffer.rewritten || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size) return done();
     for (auto& range : ranges) range.to += buffer.live, range.from += buffer.given;
     buffer.range_count = ranges.size();
-    KERNELIFT_ASSIGN(buffer.ranges, device_.place(0, ranges.size() * sizeof(DeviceRange)));
-    return device_.write(buffer.ranges.address, std::as_bytes(std::span(ranges)));
-  };
+    KERNELIFT_ASSIGN(buffer.ranges, memory_.device_.place(0, ranges.size() * sizeof(DeviceRange)));
+    return memory_.device_.write(buffer.ranges.address, std::as_bytes(std::span(ranges)));
+  }
 
+  GpuMemory& memory_;
+  DataFiles files_;
+  std::map<std::string, uint64_t> placed_;
+};
+
+Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
+  Images images(*this, mep, folder);
+  const OutputRegions outputs(mep);
   for (auto& recorded : mep.instances) {
     if (recorded.settings.programmatic) note("the application allowed this launch to begin before the one before it ended; here it runs alone");
     for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
     GpuInstance instance;
     instance.arguments = recorded.arguments;
-    if (recorded.arguments_typed) relocate(instance.arguments, instance.arguments.size(), recorded.argument_pointers);
-    else relocate(instance.arguments, sizeof(uint64_t), {0});
+    relocate_arguments(recorded, instance.arguments);
     std::vector<uint64_t> live_of, given_of;
     for (auto& region : recorded.regions) {
       GpuBuffer buffer;
@@ -252,9 +269,9 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.name = named ? mep.parameters[region.parameter].name : "";
       if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
       buffer.live = relocated(region.address), buffer.size = region.size;
-      buffer.output = is_output(mep, region), buffer.rewritten = region.rewritten;
+      buffer.output = outputs.contains(region), buffer.rewritten = region.rewritten;
       buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
-      if (region.size > 0) KERNELIFT_TRY(fill_in(buffer, region.before, region.after, region.pointer_stride, region.pointer_offsets));
+      if (region.size > 0) KERNELIFT_TRY(images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);
       if (region.size > 0) instance.regions.push_back(std::move(buffer));
     }
@@ -262,34 +279,42 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       GpuBuffer buffer;
       buffer.name = variable.key, buffer.size = variable.size;
       buffer.yardstick = Yardstick(ElementLayout::parse(variable.element));
-      KERNELIFT_TRY(fill_in(buffer, variable.before, variable.after, 0, {}));
+      KERNELIFT_TRY(images.fill_in(buffer, variable.before, variable.after, {}));
       instance.variables.push_back(std::move(buffer));
     }
-    for (size_t i = 0; i < recorded.symbols.size(); ++i) {
-      auto& symbol = recorded.symbols[i];
-      GpuInstance::Slot slot;
-      slot.symbol = i, slot.offset = symbol.offset;
-      slot.in_arguments = symbol.region < 0 && symbol.variable < 0;
-      if (symbol.region >= 0 && static_cast<size_t>(symbol.region) < live_of.size())
-        slot.address = live_of[symbol.region] + symbol.offset, slot.given = given_of[symbol.region] + symbol.offset;
-      if (slot.in_arguments || slot.address != 0) instance.slots.push_back(slot);
-      else note("a pointer to " + symbol.spelling + " inside a module variable is left as recorded");
-    }
+    find_slots(recorded, live_of, given_of, instance);
     std::sort(instance.regions.begin(), instance.regions.end(), [](auto& a, auto& b) { return a.live < b.live; });
-    for (auto& span : spans_) {
-      uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift), at = begin;
-      for (auto& region : instance.regions) {
-        if (region.live < begin || region.live >= end) continue;
-        if (region.live > at) instance.canaries.push_back({at, region.live});
-        at = std::max(at, region.live + region.size);
-      }
-      if (at < end) instance.canaries.push_back({at, end});
-    }
+    lay_canaries(instance);
     instances_.push_back(std::move(instance));
   }
   for (auto& vault : vaults_)
     if (vault.seal) vault.seal();
   return done();
+}
+
+void GpuMemory::find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of, const std::vector<uint64_t>& given_of, GpuInstance& instance) {
+  for (size_t i = 0; i < recorded.symbols.size(); ++i) {
+    auto& symbol = recorded.symbols[i];
+    GpuInstance::Slot slot;
+    slot.symbol = i, slot.offset = symbol.offset;
+    slot.in_arguments = symbol.region < 0 && symbol.variable < 0;
+    if (symbol.region >= 0 && static_cast<size_t>(symbol.region) < live_of.size())
+      slot.address = live_of[symbol.region] + symbol.offset, slot.given = given_of[symbol.region] + symbol.offset;
+    if (slot.in_arguments || slot.address != 0) instance.slots.push_back(slot);
+    else note("a pointer to " + symbol.spelling + " inside a module variable is left as recorded");
+  }
+}
+
+void GpuMemory::lay_canaries(GpuInstance& instance) const {
+  for (auto& span : spans_) {
+    uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift), at = begin;
+    for (auto& region : instance.regions) {
+      if (region.live < begin || region.live >= end) continue;
+      if (region.live > at) instance.canaries.push_back({at, region.live});
+      at = std::max(at, region.live + region.size);
+    }
+    if (at < end) instance.canaries.push_back({at, end});
+  }
 }
 
 void GpuMemory::hold(uint64_t begin, uint64_t size, uint64_t image) {

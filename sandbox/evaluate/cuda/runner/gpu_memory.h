@@ -20,7 +20,7 @@ struct GpuBuffer {
   uint64_t given = 0, answer = 0;  ///< Device addresses; equal when the original changes nothing.
   Yardstick yardstick;
   std::vector<Row> rows;
-  bool output = false;  ///< is_output(): it may be written though it reads the same before and after.
+  bool output = false;  ///< OutputRegions: it may be written though it reads the same before and after.
   // Learned from the original:
   std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
   bool all_written = false;          ///< Every byte is.
@@ -70,12 +70,11 @@ class GpuMemory {
   void altered(size_t instance, size_t region) { hold(instances_[instance].regions[region].live, instances_[instance].regions[region].size, 0); }
   /// Steps that put back what a timed launch of the original's kind leaves changed.
   void put_back(Steps& steps, size_t instance) const;
-  /// Steps that compare all regions with `expected(region index)`, and the canaries. Returns how many findings they use;
+  /// Steps that compare all regions with their answers, and check the canaries. Returns how many findings they use;
   /// the first is the canaries'.
   size_t compare(Steps& steps, size_t instance) const;
   /// "4 bytes after the end of out": where a stray address is.
   std::string neighbourhood(size_t instance, uint64_t address) const;
-  uint64_t placed_bytes() const { return placed_bytes_; }
 
  private:
   explicit GpuMemory(Device& device) : device_(device) {}
@@ -85,7 +84,17 @@ class GpuMemory {
   /// Into memory whose address nobody can guess and which is read-only in the end: whoever looks for answers faults.
   Result<uint64_t> upload(std::span<const std::byte> bytes);
   uint64_t relocated(uint64_t address) const;
-  void relocate(std::span<std::byte> bytes, uint64_t stride, const std::vector<uint32_t>& offsets) const;
+  /// Where the elements of a buffer hold addresses, as far as its type tells.
+  struct PointerLayout {
+    uint64_t stride = 0;
+    std::vector<uint32_t> offsets = {};
+  };
+  void relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const;
+  void relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const;
+  /// Where addresses of module variables lie in an instance's memory, by its recorded regions.
+  void find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of, const std::vector<uint64_t>& given_of, GpuInstance& instance);
+  /// Around its regions, in all that is mapped.
+  void lay_canaries(GpuInstance& instance) const;
   void note(const std::string& what);
 
   struct Span {
@@ -93,6 +102,7 @@ class GpuMemory {
     int64_t shift = 0;            ///< To where it lies.
     DeviceMemory memory;
   };
+  class Images;
   struct Held {
     uint64_t end = 0, image = 0;
   };
@@ -107,7 +117,6 @@ class GpuMemory {
   std::vector<std::string> notes_;
   std::map<uint64_t, Held> held_;  ///< begin → what live memory is known to hold.
   std::optional<size_t> canaries_of_;  ///< The instance whose canaries are known to be whole.
-  uint64_t placed_bytes_ = 0;
   bool relocates_ = false;
 };
 

@@ -53,13 +53,16 @@ class Server {
       else if (frame.type == kCalibrate) calibrate(reader);
       else if (frame.type == kEvaluate) evaluate(reader);
       else if (frame.type == kFacts) facts();
-      else return;
+      else malformed();
       // A context that was lost stays lost, and its kernel may still be running: out, without the driver's own tidying.
       if (runner_ && !runner_->usable()) _exit(0);
     }
   }
 
  private:
+  /// Whoever asked is waiting.
+  void malformed() { channel_.send(kError, "the process that uses the GPU was asked what it cannot answer"); }
+
   void open(int ordinal) {
     auto device = abilities_.device(ordinal);
     if (!device.ok()) {
@@ -73,10 +76,10 @@ class Server {
   void calibrate(WireReader& reader) {
     GpuOriginal original;
     bool good = take(reader, original.code);
-    original.roundings = reader.texts(), original.application = reader.text();
+    original.roundings = reader.texts(), original.at_random = reader.texts(), original.application = reader.text();
     settings_.cold = reader.number();
     auto fatal = reader.texts();
-    if (!good || !reader.ok() || !device_) return;
+    if (!good || !reader.ok() || !device_) return malformed();
     settings_.fatal = {fatal.begin(), fatal.end()};
     auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
     if (runner_) {
@@ -93,11 +96,11 @@ class Server {
     std::string check;
     if (report.ok() && report->pass() && abilities_.trace && !std::exchange(cross_checked_, true)) {
       auto checked = runner_->cross_check(abilities_.trace);
-      if (checked.ok()) check = to_json(*checked).dump();
+      if (checked.ok()) check = wire_text(to_json(*checked));
       else report = checked.error();
     }
     if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
-    else channel_.send(kAnswer, WireWriter().text(to_json(*report).dump()).texts(runner_->notes()).text(check).number(runner_->usable()).take());
+    else channel_.send(kAnswer, WireWriter().text(wire_text(to_json(*report))).texts(runner_->notes()).text(check).number(runner_->usable()).take());
   }
 
   void evaluate(WireReader& reader) {
@@ -106,18 +109,18 @@ class Server {
     bool good = take(reader, candidate);
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     double seconds = reader.real();
-    if (!good || !reader.ok() || !runner_) return;
+    if (!good || !reader.ok() || !runner_) return malformed();
     if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
     auto verdict = runner_->evaluate(candidate, inquiry);
     // No verdict is an answer too: this process may be lost all the same.
-    channel_.send(kAnswer, WireWriter().text(verdict ? to_json(*verdict).dump() : "").number(runner_->usable()).take());
+    channel_.send(kAnswer, WireWriter().text(verdict ? wire_text(to_json(*verdict)) : "").number(runner_->usable()).take());
   }
 
   void facts() {
-    if (!runner_) return;
+    if (!runner_) return malformed();
     auto found = runner_->kernel_facts(abilities_.profile);
     if (!found.ok()) channel_.send(kError, found.error().message);
-    else channel_.send(kAnswer, to_json(*found).dump());
+    else channel_.send(kAnswer, wire_text(to_json(*found)));
   }
 
   Channel& channel_;
@@ -171,7 +174,7 @@ Result<std::unique_ptr<GpuProcess>> GpuProcess::open(Nursery& nursery, int ordin
 Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool cold, const std::set<std::string>& fatal) {
   WireWriter writer;
   put(writer, original.code);
-  writer.texts(original.roundings).text(original.application).number(cold).texts({fatal.begin(), fatal.end()});
+  writer.texts(original.roundings).texts(original.at_random).text(original.application).number(cold).texts({fatal.begin(), fatal.end()});
   KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
   WireReader reader(answer);
   std::string text = reader.text();

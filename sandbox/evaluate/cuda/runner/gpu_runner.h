@@ -15,7 +15,7 @@
 #include "sandbox/evaluate/cuda/runner/gpu_code.h"
 #include "sandbox/evaluate/inquiry.h"
 #include "sandbox/judge/perturbation.h"
-#include "sandbox/judge/race.h"
+#include "sandbox/judge/timing/race.h"
 
 namespace kernelift {
 
@@ -27,7 +27,8 @@ struct GpuRunnerSettings {
   bool for_candidates = true;        ///< False: nothing but the original is asked about.
   std::optional<Deadline> deadline;  ///< The original is not calibrated any longer than that.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Of an original that takes long.
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "cross-check".
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "sums",
+  /// "cross-check".
   /// Not tried again.
   std::set<std::string> fatal;
 };
@@ -38,6 +39,7 @@ struct GpuOriginal {
   std::vector<std::string> roundings;  ///< Images of it that round otherwise.
   std::string application;             ///< The machine code that the application has of it; empty: not known.
   std::function<void(const std::string&)> tell = {};  ///< In the process that asks: GpuRunnerSettings::tell.
+  std::vector<std::string> at_random = {};  ///< Images of it whose sums are rounded at random.
 };
 
 /// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
@@ -95,6 +97,8 @@ class GpuRunner {
   TrialFailure failure_of(const DeviceOutcome& outcome);
   Judged run(const GpuCode& code, Place place, Before before, bool detailed);
   Status describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged);
+  /// What is out of tolerance on the device may be nearer to the exact sums: that is seen here, of few.
+  bool is_nearer(const GpuBuffer& buffer, uint64_t live);
   std::optional<Mismatch> first_mismatch(const GpuBuffer& buffer, size_t row, uint64_t live, uint64_t index);
   bool verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict, Before before = Before::Poisoned);
   Samples time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch);
@@ -133,6 +137,9 @@ class GpuRunner {
   Status add_envelopes(const std::vector<std::string>& roundings);
   /// By how far `code`, as right as the original, is from the answers. False: it does not run.
   Result<bool> widen_envelopes(const GpuCode& code, Place place);
+  Status add_nearer_references(const std::vector<std::string>& images);
+  /// Of what `place` leaves in buffers of floats, where at_random_ has something to say. An Error: the GPU was lost to it.
+  Status find_exact_sums(Place place);
   Status learn_writes(size_t instance, const std::vector<DeviceMemory>& results);
   Result<bool> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
   double fastest_write(size_t instance);
@@ -152,6 +159,7 @@ class GpuRunner {
   GpuCode baseline_;
   std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.
   std::vector<GpuCode> otherwise_;  ///< The original, rounded otherwise.
+  std::vector<GpuCode> at_random_;  ///< Its sums rounded at random.
   BaselineReport report_;
   std::vector<double> run_seconds_;  ///< Of the original's first run, by instance.
   std::vector<Place> perturbed_;

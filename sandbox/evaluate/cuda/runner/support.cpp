@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "sandbox/judge/statistics.h"
+#include "sandbox/judge/timing/statistics.h"
 
 namespace kernelift {
 namespace {

@@ -26,7 +26,6 @@ class Support {
   double overhead_seconds() const { return overhead_seconds_; }
   /// A measured interval without that.
   double net(double seconds) const;
-  uint64_t flush_bytes() const { return flush_.size; }
 
  private:
   friend class Steps;

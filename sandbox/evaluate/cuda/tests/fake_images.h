@@ -83,6 +83,13 @@ inline std::map<std::string, FakeImage> images() {
     call.out[0] *= 1 + (now < 8 ? 1e-4f + 2e-6f * float(now) : 2e-5f);
     return FakeRun{100e-6};
   });
+  // As if the recorded sums were half a unit too small: rounded at random, added up in another way, and neither.
+  for (auto [name, more] : {std::pair{"random 1", 0.5f}, {"random 2", 0.501f}, {"random 3", 0.499f}, {"nearer", 0.5005f}, {"between", 0.25f}, {"past", 0.75f}})
+    add(name, [more = more](const Scale& call) {
+      call.run();
+      for (int i = 0; i < call.n; ++i) call.out[i] += more;
+      return FakeRun{50e-6};
+    });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });

@@ -16,7 +16,8 @@ using fake::images;
 using fake::scale;
 
 struct Rig {
-  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}, const std::string& image = "original")
+  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}, const std::string& image = "original",
+               const std::vector<std::string>& at_random = {})
       : fixture(std::move(made)), device(images()) {
     auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) { announced.push_back(what); });
     if (!created.ok()) {
@@ -25,7 +26,7 @@ struct Rig {
     }
     runner = std::move(*created);
     GpuOriginal original;
-    original.code.image = image, original.application = application;
+    original.code.image = image, original.application = application, original.at_random = at_random;
     auto calibrated = runner->calibrate(original);
     if (calibrated.ok()) report = *calibrated;
     else trouble = calibrated.error().message;
@@ -69,6 +70,24 @@ TEST(GpuRunner, LooksMoreOftenAtAnOriginalWhoseRoundingVaries) {
   Rig rig(scale(), {}, "", "adds up in many orders");
   ASSERT_EQ(rig.trouble, "");
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint() << ": the recorded run is as good as any, but unlike the first three here";
+}
+
+TEST(GpuRunner, LetsInWhatIsNearerToTheExactSumsThanTheOriginalAndNothingElse) {
+  Rig rig(scale(), {}, "", "original", {"random 1", "random 2", "random 3"});
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  Verdict nearer = rig.judge("nearer");
+  EXPECT_TRUE(nearer.ok()) << nearer.text();
+  nearer = rig.judge("nearer", true);
+  EXPECT_TRUE(nearer.ok()) << nearer.text() << ": perturbed inputs have sums of their own";
+  EXPECT_TRUE(rig.judge("faster").ok()) << "whoever leaves what was recorded is as right as before";
+  for (auto wrong : {"between", "past", "wrong"}) EXPECT_EQ(rig.judge(wrong).outcome, Outcome::Wrong) << wrong;
+  Rig plain(scale());
+  EXPECT_EQ(plain.judge("nearer").outcome, Outcome::Wrong);
+  GpuRunnerSettings strict;
+  strict.tolerance = Tolerance{1e-6, 0};
+  Rig users(scale(), strict, "", "original", {"random 1", "random 2", "random 3"});
+  EXPECT_EQ(users.judge("nearer").outcome, Outcome::Wrong) << "a user's tolerance is the only one";
 }
 
 TEST(GpuRunner, RunsALongOriginalNoMoreThanNeeded) {

@@ -1,5 +1,5 @@
 // Sums taken apart, and run: as right as before, and rounded otherwise.
-#include "sandbox/compile/service/sum_strands.h"
+#include "sandbox/compile/service/sums.h"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
@@ -132,6 +132,75 @@ TEST(SumStrands, LeavesAloneWhatIsNoSum) {
     EXPECT_EQ(parts.sums, 0) << ir;
     EXPECT_EQ(parts.result, run(ir, Strands::None).result) << ir;
   }
+}
+
+/// `T f(const T* x, int64_t n)` of `ir`, its additions rounded at random.
+template <class T>
+double at_random(const std::string& ir, uint64_t seed, int additions, const std::vector<T>& x) {
+  llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
+  auto context = std::make_unique<llvm::LLVMContext>();
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString(ir, error, *context);
+  if (!module) return ADD_FAILURE() << error.getMessage().str() << " in line " << error.getLineNo(), 0;
+  if (seed > 0) EXPECT_EQ(round_sums_at_random(*module->getFunction("f"), seed), additions);
+  EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+  llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+  return llvm::cantFail(jit->lookup("f")).toPtr<T(const T*, int64_t)>()(x.data(), static_cast<int64_t>(x.size()));
+}
+
+/// Adds x up in memory, atomically.
+std::string atomic_sum(const std::string& type, const std::string& operation = "fadd") {
+  return "define " + type + " @f(ptr %x, i64 %n) {\nentry:\n  %into = alloca " + type + "\n  store " + type +
+         " 0.0, ptr %into\n  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %p = getelementptr " + type +
+         ", ptr %x, i64 %i\n  %v = load " + type + ", ptr %p\n  %old = atomicrmw " + operation + " ptr %into, " + type +
+         " %v monotonic\n  %j = add i64 %i, 1\n  %c = icmp slt i64 %j, %n\n  br i1 %c, label %loop, label %end\nend:\n  %sum = load " +
+         type + ", ptr %into\n  ret " + type + " %sum\n}\n";
+}
+
+TEST(RandomSums, AreRightOnAverageWhereRoundingToNearestIsFarOff) {
+  std::vector<float> same(100000, 0.1f);
+  const double terms = double(0.1f) * double(same.size());
+  for (auto& [ir, exact] : {std::pair{atomic_sum("float"), terms},
+                            {loop("  %next = fadd float %v, %sum\n"), terms + 0.5},
+                            {loop("  %next = call float @llvm.fma.f32(float %v, float 1.0, float %sum)\n"), terms + 0.5}}) {
+    double nearest = at_random(ir, 0, 0, same), mean = 0;
+    for (uint64_t seed : {1, 2, 3}) mean += at_random(ir, seed, 1, same) / 3;
+    EXPECT_GT(std::fabs(nearest - exact), 5e-5 * exact);
+    EXPECT_LT(std::fabs(mean - exact), 0.1 * std::fabs(nearest - exact)) << ir;
+    EXPECT_NE(at_random(ir, 1, 1, same), at_random(ir, 2, 1, same));
+    EXPECT_EQ(at_random(ir, 1, 1, same), at_random(ir, 1, 1, same)) << "which way hangs on numbers and seed alone";
+  }
+  double down = at_random(atomic_sum("float", "fsub"), 1, 1, same);
+  EXPECT_NEAR(down, -terms, 5e-5 * terms);
+}
+
+TEST(RandomSums, OfDoublesAreRightOnAverageToo) {
+  std::vector<double> same(100000, 0.1);
+  std::string ir = atomic_sum("double");
+  long double exact = 0;
+  for (double value : same) exact += value;
+  double nearest = at_random(ir, 0, 0, same);
+  long double mean = 0;
+  for (uint64_t seed : {1, 2, 3}) mean += at_random(ir, seed, 1, same) / 3.0L;
+  EXPECT_GT(std::fabs(static_cast<double>(nearest - exact)), 1e-13 * static_cast<double>(exact));
+  EXPECT_LT(std::fabs(static_cast<double>(mean - exact)), 0.1 * std::fabs(static_cast<double>(nearest - exact)));
+}
+
+TEST(RandomSums, LeaveExactSumsAndWhatIsNoNumberAsTheyAre) {
+  EXPECT_EQ(at_random(atomic_sum("float"), 1, 1, std::vector<float>(1000, 2.0f)), 2000);
+  EXPECT_EQ(at_random(atomic_sum("double"), 1, 1, std::vector<double>(1000, 2.0)), 2000);
+  for (double odd : {HUGE_VAL, -HUGE_VAL}) {
+    EXPECT_EQ(at_random(atomic_sum("float"), 1, 1, std::vector<float>{1, float(odd), 0.1f}), odd);
+    EXPECT_EQ(at_random(atomic_sum("double"), 1, 1, std::vector<double>{1, odd, 0.1}), odd);
+  }
+  EXPECT_TRUE(std::isnan(at_random(atomic_sum("float"), 1, 1, std::vector<float>{1, NAN, 0.1f})));
+  EXPECT_TRUE(std::isnan(at_random(atomic_sum("double"), 1, 1, std::vector<double>{1, NAN, 0.1})));
+}
+
+TEST(RandomSums, LeaveWhatIsNoSumAlone) {
+  at_random(loop("  %w = fadd float %v, 0.5\n  %next = fmul float %w, %sum\n"), 1, 0, std::vector<float>(10, 1.0f));
+  at_random(atomic_sum("float", "fmax"), 1, 0, std::vector<float>(10, 1.0f));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Percentile bootstrap over pairs; see statistics.h.
-#include "sandbox/judge/statistics.h"
+#include "sandbox/judge/timing/statistics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // See nvml.h.
-#include "sandbox/device/cuda/nvml.h"
+#include "sandbox/device/cuda/nvml/nvml.h"
 
 #include <dlfcn.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "sandbox/device/cuda/nvml.h"
+#include "sandbox/device/cuda/nvml/nvml.h"
 #include "sandbox/device/device.h"
 
 namespace kernelift {

@@ -1,5 +1,5 @@
 // See clock_monitor.h.
-#include "sandbox/device/cuda/clock_monitor.h"
+#include "sandbox/device/cuda/nvml/clock_monitor.h"
 
 namespace kernelift {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/clock_lock.h"
-#include "sandbox/device/cuda/nvml.h"
+#include "sandbox/device/cuda/nvml/nvml.h"
 
 namespace kernelift {
 namespace {

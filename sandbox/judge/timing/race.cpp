@@ -1,5 +1,5 @@
 // Stop rules; see race.h.
-#include "sandbox/judge/race.h"
+#include "sandbox/judge/timing/race.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/judge/statistics.h"
+#include "sandbox/judge/timing/statistics.h"
 
 namespace kernelift {
 
