@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/verbs.h"
+#include "reintegrate/tree/patch_journal.h"
 #include "sandbox/shim/shim.h"
 
 namespace {
@@ -21,8 +22,10 @@ const Verb* const kVerbs[] = {
 
 /// Every verb takes these, before or after its own options.
 void add_common_options(CLI::App& app, Context& context) {
-  app.add_flag("--json", context.json, "One JSON document on stdout; all else on stderr");
-  app.add_option("--device", context.device, "auto | cpu | cuda[:N] | hip[:N]")
+  constexpr const char* kGroup = "Options of every verb";
+  app.add_flag("--json", context.json, "One JSON document on stdout; all else on stderr")->group(kGroup);
+  app.add_option("--device", context.device, "auto (default) | cpu | cuda[:N] | hip[:N]")
+      ->group(kGroup)
       ->check(CLI::Validator(
           [](std::string& text) {
             std::string kind = text.substr(0, text.find(':'));
@@ -30,13 +33,15 @@ void add_common_options(CLI::App& app, Context& context) {
             return known ? std::string() : "a device is auto, cpu, cuda[:N] or hip[:N], not '" + text + "'";
           },
           "DEVICE"));
-  app.add_option("--state", context.state, "State folder (default: .kernelift at the application's root)");
-  app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr");
+  app.add_option("--state", context.state, "State folder (default: .kernelift at the application's root)")->group(kGroup);
+  app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr")->group(kGroup);
 }
 
 /// Errors are values here; what libraries throw all the same is answered like one, and destructors put back what is open.
-kernelift::Result<Exit> guarded(const Action& action, Context& context) {
+kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context& context) {
   try {
+    if (verb.reads_sources && kernelift::PatchJournal::interrupted(context.state_folder()))
+      return kernelift::refused("an apply was interrupted here, and its patch still stands in the sources: `kernelift apply --rollback` takes it out");
     return action(context);
   } catch (const std::exception& error) {
     return kernelift::environment_error(std::string("this should not happen, please report it: ") + error.what());
@@ -48,16 +53,17 @@ int run(int argc, char** argv) {
   app.name("kernelift");
   app.require_subcommand(1);
   app.set_version_flag("--version", KERNELIFT_VERSION);
-  app.footer("Start with: kernelift doctor");
+  app.footer("Start with: kernelift doctor, then kernelift optimize --help");
 
   Context context;
   context.invoked_as = argv[0];
-  std::vector<std::pair<CLI::App*, Action>> actions;
+  struct Choice { const Verb& verb; CLI::App* options; Action action; };
+  std::vector<Choice> choices;
   for (const Verb* verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
     sub->footer(std::string("Example:\n  ") + verb->example);
     add_common_options(*sub, context);
-    actions.emplace_back(sub, verb->setup(*sub));
+    choices.push_back({*verb, sub, verb->setup(*sub)});
   }
   if (argc == 1) {
     std::cout << app.help();
@@ -68,12 +74,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::Usage);
   }
-  for (auto& [sub, action] : actions) {
-    if (!sub->parsed()) continue;
-    auto outcome = guarded(action, context);
+  for (auto& [verb, options, action] : choices) {
+    if (!options->parsed()) continue;
+    auto outcome = guarded(verb, action, context);
     if (outcome.ok()) return static_cast<int>(*outcome);
     const kernelift::Error& error = outcome.error();
-    context.note("kernelift " + sub->get_name() + ": " + error.message);
+    context.note(std::string("kernelift ") + verb.name + ": " + error.message);
     context.emit({{"error", error.message}, {"exit", static_cast<int>(error.exit)}});
     return static_cast<int>(error.exit);
   }

@@ -47,6 +47,7 @@ struct Verb {
   const char* example;               ///< Shown at the end of --help.
   /// Adds the verb's options to `app`; returns the action that uses the values they are bound to.
   Action (*setup)(CLI::App& app);
+  bool reads_sources = false;        ///< Of the application: refused while an interrupted apply has left a patch in them.
 };
 
 }  // namespace kernelift::cli

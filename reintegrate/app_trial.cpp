@@ -1,49 +1,29 @@
-// The interval: resample the pairs with replacement, take the ratio of the medians, keep the middle 95 %. Pairs, not
-// single runs, because a machine that slows down for a minute slows down both members of a pair. Looks at the data are
-// few and fixed (every third pair), so that stopping early does not turn noise into a gain.
+// The interval is Wilcoxon's: of the logarithms of before/after, pair by pair, the median of all averages of two, and those
+// averages that the signed-rank distribution cuts off on either side. It is exact for any noise that treats both builds
+// alike: under the hypothesis each pair is as likely to lie as far above the true gain as below. So a neighbour's burst or a
+// slow minute cannot make a gain, and small samples need no approximation. Pairs, because a slow minute slows both members.
+//
+// When to stop is decided before the first look, or stopping at a lucky moment would turn noise into a gain. A patch that
+// gains nothing may pass once in forty trials (2.5 %). Looks at 10, 20, 40, … pairs may spend a thousandth of all trials
+// each, so only a plain gain ends a trial early; the last look, at as many pairs as the time allows, has the rest (the sum
+// bounds the error whatever the looks have in common). How many pairs the time allows follows from what pairs take, before
+// and after together, which says nothing of who is faster. To refuse a gain looks are free: they can only refuse.
 #include "reintegrate/app_trial.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <fstream>
 #include <numeric>
-#include <random>
-#include <thread>
-
-#include "core/base/file.h"
 
 namespace kernelift {
 namespace {
 
-constexpr int kResamples = 2000;
-constexpr int kFewestPairs = 6;      // That a gain is believed of.
+constexpr int kFewestPairs = 6;      // That a gain is believed of: all above by chance once in 64.
 constexpr int kFewestToRefuse = 3;   // All of which show none.
-constexpr int kLookEvery = 3;
-constexpr size_t kTailBytes = 600;        ///< Of a failed command's output, shown with the reason.
-constexpr std::chrono::milliseconds kPoll{30};
-
-std::atomic<bool> stop_requested{false};
-
-void on_signal(int) { stop_requested = true; }
-
-const int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-struct sigaction previous_actions[3];
-
-/// Ends every descendant. Not by process group: a build may give its own children groups of their own.
-void stop_descendants(pid_t of) {
-  std::error_code code;
-  for (auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(of) + "/task", code)) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t child; children >> child;) {
-      stop_descendants(child);
-      kill(child, SIGKILL);
-    }
-  }
-}
+constexpr int kFirstEarlyLook = 10;  // Twice as many each time. Fewer could not be sure enough: 2^-10 …
+constexpr double kMissEarly = 0.001; // … is less than this.
+constexpr double kMiss = 0.025;      // In all looks together.
+constexpr double kNormalBound = 1.96, kMedianOfNormal = 0.6745;
+constexpr double kWilcoxonEfficiency = 0.95;  // Of the mean, for normal noise; better for any other.
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -51,119 +31,93 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::string tail(std::string text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-  if (text.size() <= kTailBytes) return text;
-  size_t line = text.find('\n', text.size() - kTailBytes);
-  return "…" + text.substr(line == text.npos ? text.size() - kTailBytes : line);
+/// As many pairs as the time is enough for.
+int pairs_within(const TrialOptions& options, double seconds_a_pair) {
+  double pairs = std::max<double>(options.time_limit / seconds_a_pair, kFewestPairs);
+  return static_cast<int>(std::min<double>(pairs, options.most_pairs));
+}
+
+/// The k for which the k-th smallest average of two is a lower bound that is missed with a probability of `miss` at most: the
+/// signed ranks of `pairs` symmetric values sum to less than k no more often. 0: no bound is as sure.
+size_t ranks_outside(size_t pairs, double miss) {
+  std::vector<double> chance(pairs * (pairs + 1) / 2 + 1);  // Of each sum.
+  chance[0] = 1;
+  for (size_t rank = 1; rank <= pairs; ++rank)
+    for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;) chance[sum] = (chance[sum] + (sum >= rank ? chance[sum - rank] : 0)) / 2;
+  size_t k = 0;
+  for (double below = chance[0]; below <= miss; below += chance[++k]) {}
+  return k;
 }
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
-  stop_requested = false;
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &action, &previous_actions[i]);
-}
-
-InterruptGuard::~InterruptGuard() {
-  for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &previous_actions[i], nullptr);
-}
-
-bool InterruptGuard::interrupted() { return stop_requested; }
-
-Result<CommandOutcome> AppCommands::run(const std::string& name, const std::string& line,
-                                        std::optional<std::chrono::milliseconds> timeout) const {
-  ProcessOptions options;
-  options.folder = root_;
-  options.environment = environment_;
-  options.timeout = timeout;
-  // Only this thread forks; the watcher ends its child when the user asks us to stop.
-  std::atomic<bool> finished{false};
-  std::thread watcher([&] {
-    while (!finished) {
-      if (stop_requested) stop_descendants(getpid());
-      std::this_thread::sleep_for(kPoll);
-    }
-  });
-  auto ran = run_process({"/bin/sh", "-c", line}, options);
-  finished = true;
-  watcher.join();
-  if (!ran.ok()) return std::move(ran).error();
-  KERNELIFT_TRY(write_atomically(logs_ / (name + ".log"), "$ " + line + "\n" + ran->out + ran->err));
-  CommandOutcome outcome;
-  outcome.ok = ran->ok();
-  outcome.interrupted = stop_requested;
-  outcome.seconds = ran->seconds;
-  if (!outcome.ok) {
-    std::string last = tail(ran->err.empty() ? ran->out : ran->err);
-    outcome.why = "`" + line + "` " + ran->describe() + (last.empty() ? "" : ":\n" + last);
-  }
-  return outcome;
-}
-
 Outlook outlook(const TrialOptions& options, const std::vector<double>& runs) {
-  double mean = std::accumulate(runs.begin(), runs.end(), 0.0) / static_cast<double>(runs.size()), squares = 0;
-  for (double run : runs) squares += (run - mean) * (run - mean);
-  double spread = std::sqrt(squares / static_cast<double>(std::max<size_t>(1, runs.size() - 1))) / mean;
+  double mean = std::accumulate(runs.begin(), runs.end(), 0.0) / static_cast<double>(runs.size());
+  // From one run to the next, and the median of that: neither a drift nor a burst is the noise of most pairs.
+  std::vector<double> steps;
+  for (size_t i = 1; i < runs.size(); ++i) steps.push_back(std::abs(std::log(runs[i] / runs[i - 1])));
+  double pair_spread = median(steps) / kMedianOfNormal;
   Outlook expected;
-  expected.pairs = static_cast<int>(std::clamp<double>(options.time_limit / (2 * mean), kFewestPairs, options.most_pairs));
-  // A median of n varies as a mean of n does, times sqrt(pi/2); two of them are divided.
-  expected.noise = 1.96 * spread * std::sqrt(M_PI / 2) * std::sqrt(2.0 / expected.pairs);
+  expected.pairs = pairs_within(options, 2 * mean);
+  expected.noise = kNormalBound * pair_spread / std::sqrt(kWilcoxonEfficiency * expected.pairs);
   return expected;
 }
 
-void summarise(AppTiming& timing) {
+void summarise(AppTiming& timing, double miss) {
   timing.before_median = median(timing.before);
   timing.after_median = median(timing.after);
-  timing.speedup = timing.after_median > 0 ? timing.before_median / timing.after_median : 1;
   size_t pairs = timing.after.size();
-  std::vector<double> ratios;
-  if (pairs < kFewestPairs) {
-    for (size_t i = 0; i < pairs; ++i) ratios.push_back(timing.before[i] / timing.after[i]);
-    if (ratios.empty()) return;
-    std::tie(timing.low, timing.high) = std::tuple(*std::min_element(ratios.begin(), ratios.end()), *std::max_element(ratios.begin(), ratios.end()));
-    return;
-  }
-  std::mt19937_64 random(pairs);         // Seeded: the same samples give the same interval.
-  std::vector<double> a(pairs), b(pairs);
-  for (int resample = 0; resample < kResamples; ++resample) {
-    for (size_t i = 0; i < pairs; ++i) {
-      size_t pick = random() % pairs;
-      a[i] = timing.before[pick], b[i] = timing.after[pick];
-    }
-    ratios.push_back(median(a) / median(b));
-  }
-  std::sort(ratios.begin(), ratios.end());
-  timing.low = ratios[kResamples * 25 / 1000];
-  timing.high = ratios[kResamples * 975 / 1000];
+  if (pairs == 0) return;
+  std::vector<double> averages;
+  for (size_t i = 0; i < pairs; ++i)
+    for (size_t j = 0; j <= i; ++j)
+      averages.push_back(std::log(timing.before[i] / timing.after[i] * timing.before[j] / timing.after[j]) / 2);
+  std::sort(averages.begin(), averages.end());
+  size_t outside = std::max<size_t>(ranks_outside(pairs, miss), 1) - 1;
+  timing.speedup = std::exp(median(averages));
+  timing.low = std::exp(averages[outside]);
+  timing.high = std::exp(averages[averages.size() - 1 - outside]);
 }
 
 Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool)>& place,
                                       const std::function<Result<double>()>& run,
-                                      const std::function<void(const AppTiming&)>& progress) {
+                                      const std::function<void(const AppTiming&, int)>& progress) {
   AppTiming timing;
+  double spent = 0;
   auto once = [&](bool patched, std::vector<double>* into) -> Status {
     KERNELIFT_TRY(place(patched));
     KERNELIFT_ASSIGN(double seconds, run());
-    if (into) into->push_back(seconds);
+    if (into) into->push_back(seconds), spent += seconds;
     return done();
   };
   for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));   // Caches and page tables warm for both.
-  auto start = std::chrono::steady_clock::now();
-  for (int pair = 1; pair <= options.most_pairs; ++pair) {
+  int next_look = kFirstEarlyLook, most = options.most_pairs;
+  double miss = kMiss;
+  for (int pair = 1;; ++pair) {
     // Who goes first changes, or a machine that slows down, or warms up, would speak for one of them.
     for (bool patched : {pair % 2 == 0, pair % 2 == 1}) KERNELIFT_TRY(once(patched, patched ? &timing.after : &timing.before));
-    summarise(timing);
-    progress(timing);
-    double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    int enough = timing.high < options.smallest_gain ? kFewestToRefuse : kFewestPairs;
-    if (pair >= enough && spent > options.time_limit) break;
-    bool look = pair >= options.first_look && (pair - options.first_look) % kLookEvery == 0;
-    if (look && (timing.low > options.smallest_gain || timing.high < options.smallest_gain)) break;
+    if (pair <= kFewestToRefuse) most = pairs_within(options, spent / pair);
+    progress(timing, most);
+    bool over = spent > options.time_limit;
+    bool last = pair == most || (over && pair >= kFewestPairs);
+    bool early = pair == next_look && !last;
+    if (early) {
+      next_look *= 2, miss -= kMissEarly;
+      summarise(timing, kMissEarly);
+      if (timing.low > options.smallest_gain) break;
+    }
+    bool refusable = early || pair == kFewestPairs || (over && pair >= kFewestToRefuse);
+    if (!last && !refusable) continue;
+    summarise(timing, miss);
+    if (last || timing.high < options.smallest_gain) break;
   }
   return timing;
+}
+
+std::string AppTiming::text() const {
+  char text[160];
+  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f], %.3f s -> %.3f s, medians of %zu pairs of runs", speedup, low, high, before_median, after_median, after.size());
+  return text;
 }
 
 Json to_json(const AppTiming& timing) {

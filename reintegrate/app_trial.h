@@ -1,58 +1,27 @@
-// Runs the application's own commands, and times two builds of it against each other. Commands are shell lines, run in
-// the application's root, their output kept in log files. Ctrl-C or a termination request ends the running command and
-// is reported, so that the caller can put everything back first.
+// Times two builds of the application against each other, and says whether the one is faster.
 #pragma once
-#include <chrono>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/process.h"
 #include "core/base/result.h"
 
 namespace kernelift {
-
-/// While it lives, SIGINT, SIGTERM and SIGHUP stop the running child instead of this process.
-class InterruptGuard {
- public:
-  InterruptGuard();
-  ~InterruptGuard();
-  static bool interrupted();
-};
-
-struct CommandOutcome {
-  bool ok = false, interrupted = false;
-  double seconds = 0;
-  std::string why;             ///< "exited with 2: <its last lines>", empty when ok.
-};
-
-class AppCommands {
- public:
-  AppCommands(std::filesystem::path root, std::vector<std::pair<std::string, std::string>> environment, std::filesystem::path logs)
-      : root_(std::move(root)), environment_(std::move(environment)), logs_(std::move(logs)) {}
-  /// `name` is the log's: "build-patched". No timeout means none.
-  Result<CommandOutcome> run(const std::string& name, const std::string& line, std::optional<std::chrono::milliseconds> timeout = {}) const;
-
- private:
-  std::filesystem::path root_;
-  std::vector<std::pair<std::string, std::string>> environment_;
-  std::filesystem::path logs_;
-};
 
 /// Whole runs of the application, before and after the patch, taken in alternation. Seconds.
 struct AppTiming {
   std::vector<double> before, after;
   double before_median = 0, after_median = 0;
-  double speedup = 1, low = 1, high = 1;    ///< Ratio of medians, and its 95 % interval.
+  double speedup = 1, low = 1, high = 1;    ///< Of a typical pair, and its interval: 95 % or more.
+  /// "1.089x [1.051, 1.102], 0.901 s -> 0.827 s, medians of 24 pairs of runs".
+  std::string text() const;
 };
 
 struct TrialOptions {
-  int first_look = 6;          ///< Pairs before the first decision.
-  int most_pairs = 12;         ///< Then the answer is "not measurably faster".
+  int most_pairs = 200;        ///< Whatever the time.
   double smallest_gain = 1.01; ///< The interval's lower bound must exceed it.
-  double time_limit = 600;     ///< Seconds of timing; but a gain is believed of six pairs, and three that show none refuse it.
+  double time_limit = 600;     ///< Seconds of runs; but a gain is believed of six pairs, and three that show none refuse it.
 };
 
 /// What a few runs of one build let expect of the pairs.
@@ -62,15 +31,15 @@ struct Outlook {
 };
 Outlook outlook(const TrialOptions& options, const std::vector<double>& runs);
 
-/// Fills medians and interval from the samples: bootstrap over pairs from six on, the extremes of the pairs below, which
-/// are no interval to keep a patch by.
-void summarise(AppTiming& timing);
+/// Fills medians, speedup and interval from the samples. `miss` is how often, at most, the truth may lie below `low`, and
+/// as often above `high`. Of so few pairs that no interval is that sure, the extremes: none to keep a patch by.
+void summarise(AppTiming& timing, double miss = 0.025);
 
-/// Alternates until the interval is clear of `smallest_gain` on either side, or pairs or time run out. `place(true)` puts
-/// the patched build in place, `run` runs the application.
+/// Alternates until a look is decisive, or pairs or time run out. `place(true)` puts the patched build in place, `run` runs
+/// the application, `progress` hears of each pair and of the most that there will be.
 Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool patched)>& place,
                                       const std::function<Result<double>()>& run,
-                                      const std::function<void(const AppTiming&)>& progress);
+                                      const std::function<void(const AppTiming&, int most)>& progress);
 
 Json to_json(const AppTiming&);
 

@@ -15,6 +15,8 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "reintegrate/app_commands.h"
+#include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/tree/build_products.h"
@@ -32,7 +34,10 @@ constexpr double kHangFactor = 10, kHangFloorSeconds = 60;
 constexpr double kPredictionFallsShort = 2;
 /// A gain that is seen beside any noise that lets a user work; for less, the noise is measured by so many runs.
 constexpr double kPlainGain = 0.1;
-constexpr int kNoiseRuns = 3;
+constexpr size_t kFewestNoiseRuns = 3, kMostNoiseRuns = 9;
+constexpr double kNoiseTime = 0.1;           ///< Of the trial's.
+/// While runs are timed, a person hears at least so often that it goes on.
+constexpr std::chrono::seconds kSilence{10};
 
 struct Stop { ApplyOutcome outcome; std::string why; };
 
@@ -98,6 +103,7 @@ class Apply {
     report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
     if (r_.check.empty()) report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
     report_.predicted = r_.predicted;
+    report_.on_cpu = r_.on_cpu;
     report_.originals = journal_->folder().string();
     roots_ = {r_.root};
     for (auto& folder : r_.build_folders)
@@ -129,11 +135,13 @@ class Apply {
     if (!gain || *gain >= kPlainGain) return std::optional<std::string>();
     say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
     std::vector<double> runs;
-    for (int i = 0; i <= kNoiseRuns; ++i) {
+    double spent = 0;
+    for (bool cold = true; runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit); cold = false) {
       KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line()));
       if (ran.interrupted) return interrupted();
       if (!ran.ok) return answer_is_no("the application's run fails before any patch; nothing was changed: " + ran.why);
-      if (i > 0) runs.push_back(ran.seconds);  // The first finds caches cold.
+      spent += ran.seconds;
+      if (!cold) runs.push_back(ran.seconds);
     }
     Outlook expected = outlook(r_.trial, runs);
     double needed = r_.trial.smallest_gain - 1 + expected.noise;
@@ -267,12 +275,16 @@ class Apply {
       patched_stands = patched;
       return products.place(patched ? BuildProducts::After : BuildProducts::Before);
     };
-    auto progress = [&](const AppTiming& timing) {
+    auto said = std::chrono::steady_clock::now();
+    auto progress = [&](const AppTiming& timing, int most) {
+      auto now = std::chrono::steady_clock::now();
+      if (now - said < kSilence) return;
+      said = now;
       char line[160];
-      std::snprintf(line, sizeof line, "timing: pair %zu, %.3f s -> %.3f s, %.3fx [%.3f, %.3f]", timing.after.size(), timing.before_median,
-                    timing.after_median, timing.speedup, timing.low, timing.high);
+      std::snprintf(line, sizeof line, "timing: pair %zu of at most %d, %.3f s -> %.3f s", timing.after.size(), most, timing.before.back(), timing.after.back());
       say(line);
     };
+    say("timing the two in alternation");
     auto timed = time_in_alternation(r_.trial, place, run, progress);
     if (!timed.ok()) reason = timed.error(), failed = &reason;
     note_launches("the timed runs", "what was timed is the original");
@@ -283,13 +295,22 @@ class Apply {
     if (failed && failed->exit != Exit::No) return std::optional(Stop{ApplyOutcome::Disturbed, failed->message});
     if (failed) return std::optional(Stop{ApplyOutcome::CheckFailed, std::string("a timed run ") + (during_patched ? "with" : "without") + " the patch failed: " + failed->message});
     report_.measured = *timed;
+    note_more_than_the_share();
     if (timed->low <= r_.trial.smallest_gain) {
       char why[160];
-      std::snprintf(why, sizeof why, "the application is not measurably faster: the interval [%.3f, %.3f] is not all above %.2f", timed->low,
-                    timed->high, r_.trial.smallest_gain);
+      std::snprintf(why, sizeof why, "the application is not measurably faster: the interval [%.3f, %.3f] of %zu pairs of runs is not all above %.2f", timed->low,
+                    timed->high, timed->after.size(), r_.trial.smallest_gain);
       return std::optional(Stop{ApplyOutcome::NotFaster, why});
     }
     return std::optional<Stop>();
+  }
+
+  /// By Amdahl's law the kernel could not even vanish for it.
+  void note_more_than_the_share() {
+    double share = kPredictionFallsShort * r_.predicted.kernel_share;
+    if (share <= 0 || share >= 1 || report_.measured->low * (1 - share) <= 1) return;
+    report_.notes.push_back("The kernel is " + percent(r_.predicted.kernel_share) + " of the application, which cannot account for so much: what else differs between the two builds, or between their runs?");
+    say(report_.notes.back());
   }
 
   /// The patch in place for good: built by the build itself, checked once more, committed.
@@ -309,7 +330,7 @@ class Apply {
         return roll_back({ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});
     }
     report_.outcome = ApplyOutcome::Kept;
-    report_.why = "the application passes its check and is measurably faster";
+    report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
     KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
     return journal_->finish(true);
   }
@@ -319,10 +340,7 @@ class Apply {
     std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    char figures[200];
-    std::snprintf(figures, sizeof figures, "Measured %.3fx [%.3f, %.3f] for the whole application, %.3f s -> %.3f s.\n", report_.measured->speedup,
-                  report_.measured->low, report_.measured->high, report_.measured->before_median, report_.measured->after_median);
-    message += figures;
+    message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
     KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit));
     Status switched = git_.switch_to(report_.branch, report_.commit, paths_);

@@ -27,6 +27,7 @@ struct ApplyRequest {
   std::filesystem::path root, state;       ///< The application's root; the state folder.
   std::string build, run, check;           ///< Shell lines, run in the root. No check: the run's exit code is the check.
   std::vector<std::pair<std::string, std::string>> environment;
+  bool on_cpu = false;                     ///< The application is built for the CPU device.
   std::string branch;                      ///< Empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Where the build writes besides the root.
   TrialOptions trial;

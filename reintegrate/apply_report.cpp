@@ -63,14 +63,14 @@ std::string ApplyReport::text() const {
   if (auto whole = predicted.whole())
     text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast)\n", *whole,
                    100 * predicted.kernel_share, predicted.kernel_gain);
-  if (measured)
-    text += format("measured   %.3fx [%.3f, %.3f], %.3f s -> %.3f s, medians of %zu pairs of runs\n", measured->speedup, measured->low,
-                   measured->high, measured->before_median, measured->after_median, measured->after.size());
+  if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
   text += branch.empty() ? "The originals are in " + originals : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
   return text + "; back with: " + way_back() + "\n";
 }
+
+std::string ApplyReport::where() const { return on_cpu ? " on the CPU device, not on a GPU" : ""; }
 
 std::string ApplyReport::way_back() const {
   if (!kept()) return {};
@@ -96,6 +96,7 @@ Json to_json(const ApplyReport& report) {
                          {"kernel_share", known(report.predicted.kernel_share)},
                          {"whole", whole ? Json(*whole) : Json(nullptr)}}},
           {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
+          {"on_cpu", report.on_cpu},
           {"branch", report.branch},
           {"commit", report.commit},
           {"previous", report.previous},

@@ -40,12 +40,15 @@ struct ApplyReport {
   std::vector<std::string> notes;            ///< What else the patch reaches, what it leaves out, what was put right first.
   Prediction predicted;
   std::optional<AppTiming> measured;
+  bool on_cpu = false;                       ///< Measured on the CPU device, and said wherever a figure is.
   std::string branch, commit, previous;      ///< git: the new branch and its commit; what was checked out before.
   std::string originals;                     ///< Folder with the saved originals, diff and logs.
 
   bool tried() const { return outcome != ApplyOutcome::TooSmall; }
   bool kept() const { return outcome == ApplyOutcome::Kept; }
   std::string text() const;
+  /// " on the CPU device, not on a GPU", or nothing.
+  std::string where() const;
   /// The command that has the application as it was before; empty if nothing was kept.
   std::string way_back() const;
 };

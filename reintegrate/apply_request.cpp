@@ -10,14 +10,22 @@ namespace kernelift {
 namespace {
 
 double share_of(const std::string& key, const fs::path& state) {
-  auto capture = Capture::open(state / "capture");
-  if (!capture.ok() || capture->info().run_seconds <= 0) return 0;
-  for (auto& profile : capture->info().profile)
-    if (profile.key == key) return std::min(1.0, profile.total_us * 1e-6 / capture->info().run_seconds);
+  auto shares = kernel_shares(state);
+  if (!shares.ok()) return 0;
+  for (auto& [kernel, share] : *shares)
+    if (kernel == key) return share;
   return 0;
 }
 
 }  // namespace
+
+Result<std::vector<KernelShare>> kernel_shares(const fs::path& state) {
+  KERNELIFT_ASSIGN(Capture capture, Capture::open(state / "capture"));
+  double run_us = capture.info().run_seconds * 1e6;
+  std::vector<KernelShare> shares;
+  for (auto& profile : capture.info().profile) shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
+  return shares;
+}
 
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;

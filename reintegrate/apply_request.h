@@ -26,6 +26,14 @@ struct RunOffer {
   MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
 };
 
+/// A kernel's share of the application's run time when it was recorded; 0: not known.
+struct KernelShare {
+  std::string key;
+  double share = 0;
+};
+/// Of the state folder's capture, most time first.
+Result<std::vector<KernelShare>> kernel_shares(const std::filesystem::path& state);
+
 /// `run` is a run file, or a kernel's name for its latest run.
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);
 /// With `embedding`, what only the tuner's compiler gains is part of the offer.

@@ -5,6 +5,17 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '\n==> %s\n' "$*"; }
 die() { printf 'kernelift: %s\n' "$*" >&2; exit 3; }
 
+# A full disk shows itself at file 500, as some compiler's failure: need_space MEGABYTES asks before the build. What an earlier
+# build has written already counts as space.
+need_space() {
+  local wanted=$1 free there
+  mkdir -p "$ROOT/build/dev"
+  free=$(df -Pm "$ROOT/build/dev" | awk 'NR == 2 { print $4 }')
+  there=$(du -sm "$ROOT/build/dev" | cut -f 1)
+  [ $((free + there)) -ge "$wanted" ] ||
+    die "building takes $wanted MB in $ROOT/build/dev, of which $there MB are written and only $free MB are free: make room there, or move the checkout to a larger disk"
+}
+
 # Installs the Debian packages of scripts/packages.txt that are missing; does nothing when all are there.
 install_packages() {
   command -v dpkg-query >/dev/null || die "this script installs Debian packages; on another system install those of scripts/packages.txt by hand, then run: cmake --preset $1"

@@ -1,5 +1,5 @@
-// Claims about cli/report_page.h.
-#include "cli/report_page.h"
+// Claims about cli/report/report_page.h.
+#include "cli/report/report_page.h"
 
 #include <gtest/gtest.h>
 
@@ -50,12 +50,17 @@ TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
 
 TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
   ReportData data = sample();
-  data.applied = ReportApplied{"rolled back", "it is not faster", 1.2, 1.003, 0.99, 1.02, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
+  data.applied = ReportApplied{"rolled back", "it is not faster", 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
   std::string page = report_page(data);
-  size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted 1.200×, measured 1.003× [0.990, 1.020]."), patch = page.find("--- a/k.cu");
+  size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted was 1.200×."), patch = page.find("--- a/k.cu");
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(verdict, patch);
   EXPECT_NE(page.find("&lt;b&gt; is changed too"), std::string::npos);
+}
+
+TEST(ReportPage, CountsTheOriginalAmongNoCandidates) {
+  EXPECT_NE(report_page(sample()).find("<b>2</b><span>candidates tried"), std::string::npos);
+  EXPECT_NE(report_page(sample()).find("<b>1</b><span>verified right"), std::string::npos);
 }
 
 TEST(ReportPage, SaysNoGainWhenThereIsNone) {

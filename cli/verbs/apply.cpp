@@ -1,5 +1,6 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
-#include "cli/embedding.h"
+#include "cli/duration.h"
+#include "cli/embedding/ptx_maker.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -12,7 +13,7 @@ namespace {
 struct Options {
   std::string run_file, build, run, check, branch, embed = "auto";
   std::vector<std::string> build_folders;
-  double time = TrialOptions{}.time_limit;
+  std::string time = "10m";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
 };
@@ -87,10 +88,11 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   ApplyRequest& request = offer.request;
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build.empty() || !cpu ? options.build : through_shims(options.build, state);
+  request.on_cpu = cpu;
   request.run = options.run;
   request.check = options.check;
   request.branch = options.branch;
-  request.trial.time_limit = options.time;
+  KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
   Confirmer confirmer(run, offer.request.mep, context.device);
@@ -115,7 +117,7 @@ Action setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--branch", options->branch, "The git branch to make (default: kernelift/<kernel>-<n>)");
   app.add_option("--build-folder", options->build_folders, "Where the build writes, if not under the application's root");
-  app.add_option("--time", options->time, "Seconds of timing before and after at most")->capture_default_str();
+  app.add_option("--time", options->time, "For runs before and after the patch: the longer, the smaller a gain can be proven")->capture_default_str();
   app.add_flag("--rollback", options->roll_back, "Only put back what an interrupted apply left behind");
   app.add_flag("--undo", options->undo, "Put back the last patch that was kept in a tree without git");
   return [options](const Context& context) { return apply_verb(context, *options); };

@@ -1,11 +1,10 @@
 // kernelift build: runs the application's own build command with our compiler shims first on PATH. What the shims do is
 // sandbox/shim's; this verb makes their folder, sets the environment that build systems look at, and counts what was logged.
-#include <chrono>
 #include <cstdlib>
 
 #include "cli/verbs.h"
 #include "core/base/file.h"
-#include "core/base/process.h"
+#include "reintegrate/interruption.h"
 #include "sandbox/shim/shim.h"
 
 namespace kernelift::cli {
@@ -58,7 +57,8 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
     argv = {"/bin/sh", "-c", "exec \"$@\" 1>&2", "sh"};
     argv.insert(argv.end(), command.begin(), command.end());
   }
-  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, build_environment(config)));
+  InterruptGuard guard;
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, build_environment(config), Ending::HandedOn));
   Logged after = read_log(log);
   bool logged = after.commands > 0 && (after.commands != before.commands || after.written != before.written);
 
@@ -72,6 +72,7 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
     document["commands_logged"] = after.commands;
     context.emit(document);
   }
+  if (guard.interrupted()) return Error{"interrupted; the build command " + outcome.describe(), Exit::Interrupted};
   if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (!logged)
     context.note("no compile command was seen: everything was up to date, or the build was set up with another compiler's full path; "
@@ -90,6 +91,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kBuild{"build", "Run the application's build, logging its compile commands or compiling for the CPU device",
-                  "kernelift build --device cpu -- make -j4", setup};
+                  "kernelift build --device cpu -- make -j4", setup, true};
 
 }  // namespace kernelift::cli

@@ -1,7 +1,7 @@
 // kernelift doctor: what this machine can do, and the command that mends what it cannot.
 #include <algorithm>
 
-#include "cli/machine.h"
+#include "cli/machine/machine.h"
 #include "cli/verbs.h"
 
 namespace kernelift::cli {

@@ -87,6 +87,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kExtract = {"extract", "Lift one kernel out as a program of its own, with its recorded inputs",
-                       "kernelift extract app::smooth", setup};
+                       "kernelift extract app::smooth", setup, true};
 
 }  // namespace kernelift::cli

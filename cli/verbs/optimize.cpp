@@ -1,18 +1,24 @@
 // kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each step is
 // the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed can be typed
 // again, and every artefact is where the single verbs would have left it.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <map>
 
 #include "cli/duration.h"
 #include "cli/verbs.h"
+#include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/model/kernel_key.h"
 #include "core/model/verdict.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
+#include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
+#include "reintegrate/interruption.h"
+#include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 
 namespace fs = std::filesystem;
@@ -41,7 +47,7 @@ struct Row {
   double share = 0;             ///< Of the application's run time.
   double kernel_gain = 0;       ///< Confirmed in the MEP; 0: none.
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
-  std::string outcome;          ///< kept | rolled back | too small | no gain | refused | skipped | interrupted
+  std::string outcome;          ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
   std::string why, run, branch;
   std::string way_back;         ///< The command that has the application as it was before this patch.
 };
@@ -101,13 +107,12 @@ class Loop {
     argv.insert(argv.end(), command.begin(), command.end());
     ProcessOptions process;
     process.share_stderr = true;
-    process.own_group = false;
     process.output_limit = 256 << 20;
-    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, process));
+    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, process, Ending::HandedOn));
     Step result{outcome.exit_code, nullptr};
-    if (outcome.exit_code == static_cast<int>(Exit::Interrupted) || outcome.signal == SIGINT) interrupted_ = true;
+    interrupted_ |= outcome.exit_code == static_cast<int>(Exit::Interrupted) || InterruptGuard::interrupted();
     if (auto document = parse_json(outcome.out, words[0]); document.ok()) result.document = *std::move(document);
-    if (outcome.signal) return environment_error("kernelift " + words[0] + " " + outcome.describe());
+    if (outcome.signal && !interrupted_) return environment_error("kernelift " + words[0] + " " + outcome.describe());
     return result;
   }
 
@@ -115,56 +120,66 @@ class Loop {
   Result<Json> required(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
     std::string verb = words[0];
     KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
+    if (interrupted_) return interrupted();
     if (done_step.exit_code != 0)
       return Error{verb + " failed: " + done_step.message(), static_cast<Exit>(done_step.exit_code)};
     return std::move(done_step.document);
   }
 
   Status prepare() {
+    if (PatchJournal::interrupted(state_)) {
+      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
+      for (auto& note : notes_of(leftovers)) context_.note(note);
+    }
+    warn_of_changed_files();
     // Building also logs the compile commands that scan reads; for the CPU device it is another build altogether.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
+    if (interrupted_) return interrupted();
     if (built.exit_code != 0)
       return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
-    if (!options_.check.empty()) {
-      ProcessOptions process;
-      process.share_stderr = true;
-      Stopwatch watch(spent_["check"]);
-      KERNELIFT_ASSIGN(ProcessOutcome checked, run_process({"sh", "-c", options_.check}, process));
-      if (!checked.ok())
-        return answer_is_no("the application's check fails before any patch (" + checked.describe() + "): " + options_.check +
-                            "; mend that first, nothing was changed");
-    }
-    return done();
+    return options_.check.empty() ? done() : check();
   }
+
+  Status check() {
+    context_.note("\n==> the check: " + options_.check);
+    ProcessOptions process;
+    Stopwatch watch(spent_["check"]);
+    KERNELIFT_ASSIGN(ProcessOutcome checked, run_interruptibly({"sh", "-c", options_.check}, process, Ending::Killed));
+    if (InterruptGuard::interrupted()) return interrupted();
+    if (checked.ok()) return done();
+    return answer_is_no("the application's check fails before any patch: it " + checked.describe() + "; mend that first, nothing was changed. It said:\n" +
+                        last_lines(checked.out + checked.err));
+  }
+
+  /// Now, and not after all the tuning.
+  void warn_of_changed_files() const {
+    auto changed = GitTree::changed_files(fs::current_path());
+    if (changed.empty()) return;
+    constexpr size_t kShown = 5;
+    std::string names;
+    for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
+    if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
+    context_.note("Not committed: " + names + ". A kernel in such a file is tuned, but not patched before you commit it.");
+  }
+
+  static Error interrupted() { return {"interrupted", Exit::Interrupted}; }
 
   /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved, a
   /// block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
   /// before `finished` stay as they are.
   Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
-    KERNELIFT_ASSIGN(Json recorded, required({"record", "--device", context_.device}, {"sh", "-c", options_.run}));
-    KERNELIFT_ASSIGN(std::vector<Row> rows, rows_of(recorded));
+    KERNELIFT_ASSIGN(Json hot_list, required({"record", "--device", context_.device}, {"sh", "-c", options_.run}));
+    KERNELIFT_ASSIGN(std::vector<KernelShare> shares, kernel_shares(state_));
     rows_.resize(finished);
-    for (auto& row : rows) {
+    for (auto& [key, share] : shares) {
       bool known = false;
-      for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == row.kernel;
+      for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == key;
+      Row row;
+      row.kernel = key, row.share = share;
       if (!known) rows_.push_back(row);
     }
     return done();
-  }
-
-  static Result<std::vector<Row>> rows_of(const Json& recorded) {
-    return reading("record's answer", [&] {
-      std::vector<Row> found;
-      double run_us = recorded.at("run_seconds").get<double>() * 1e6;
-      for (auto& kernel : recorded.at("kernels")) {
-        Row row;
-        row.kernel = kernel.at("kernel");
-        row.share = run_us > 0 ? std::min(1.0, kernel.at("total_us").get<double>() / run_us) : 0;
-        found.push_back(row);
-      }
-      return found;
-    });
   }
 
   double seconds_left() const {
@@ -191,7 +206,7 @@ class Loop {
 
   void work_on(size_t at) {
     Row& row = rows_[at];
-    auto end = [&](const char* outcome, std::string why) { row.outcome = outcome, row.why = std::move(why); };
+    auto end = [&](const char* outcome, std::string why) { row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why); };
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
     if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
     if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
@@ -203,7 +218,7 @@ class Loop {
     std::string mep = extracted->document.value("mep", "");
     // One cache mode says whether it is right; both cost twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
-    if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + why(replayed));
+    if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + (replayed.ok() && replayed->document.is_object() ? replayed->document.value("failure", why(replayed)) : why(replayed)));
 
     std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
@@ -221,6 +236,9 @@ class Loop {
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(*applied, row);
+    if (row.outcome == "no gain" && tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
+      row.outcome = "undecided", row.why = "nothing found in the time: " + counted(tuned->document.value("tried", size_t{0}), "candidate") + " tried in " +
+          duration_words(tuned->document.value("seconds", 0.0)) + "; to search on: kernelift tune " + mep + " --resume --time 10m";
   }
 
   void read_applied(const Step& applied, Row& row) {
@@ -279,7 +297,8 @@ class Loop {
     std::string last = "The application is as it was.";
     if (!way_back.empty()) {
       char measured[96];
-      std::snprintf(measured, sizeof measured, "The whole application, measured step by step: %.3fx\n", whole);
+      std::snprintf(measured, sizeof measured, "The whole application, measured step by step%s: %.3fx\n",
+                    context_.device == "cpu" ? " on the CPU device, not on a GPU" : "", whole);
       last = measured + (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ") : "It is on branch " + branch + "; as it was: ") + way_back;
     }
     // In the order of the steps; a user who waits wants to know for what.
@@ -311,17 +330,29 @@ Result<std::string> loop_device(const std::string& asked) {
   return asked;
 }
 
+/// Two at once would build the same files and record into the same folder. Held until this process ends.
+Status take_turn(const fs::path& state) {
+  KERNELIFT_TRY(create_state_folder(state));
+  fs::path file = state / "optimize.lock";
+  int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) return file_error("write", file);
+  if (flock(lock, LOCK_EX | LOCK_NB) == 0) return done();
+  return environment_error("another `kernelift optimize` is at work in this folder (" + file.string() + " is locked): wait for it to end");
+}
+
 Result<Exit> optimize(const Context& context, const Options& options) {
   // What the last step would refuse is refused before the first.
+  if (options.build.empty() || options.run.empty()) return usage_error("--build and --run need a command each");
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
   if (seconds < kShortestTuning) return usage_error("--time " + options.time + " is too short to find anything: give at least " + duration_words(kShortestTuning));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  KERNELIFT_TRY(take_turn(context.state_folder()));
   // For all steps: the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
-  // Ctrl-C ends the step that is running, which saves its state; we go on to say where things stand.
-  std::signal(SIGINT, [](int) {});
+  // An interruption ends the step that is running, which saves its state; we go on to say where things stand.
+  InterruptGuard guard;
   return Loop(on_device, options, seconds).run();
 }
 

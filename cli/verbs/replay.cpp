@@ -16,6 +16,15 @@ struct Options {
   unsigned threads = 0;
 };
 
+/// Of the first launch that failed; empty if none did.
+std::string first_failure(const ReplayReport& report) {
+  for (auto* mode : {&report.warm, &report.cold})
+    if (*mode)
+      for (auto& instance : (**mode).instances)
+        if (!instance.failure.empty()) return instance.failure;
+  return {};
+}
+
 Result<Exit> replay(const Options& options, const Context& context) {
   if (!fs::is_directory(options.folder))
     return usage_error("there is no MEP folder '" + options.folder + "'; `kernelift extract KERNEL` makes one");
@@ -32,8 +41,13 @@ Result<Exit> replay(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));
   // With --json, as in the whole loop, people are told the answer alone: the document has every buffer.
   size_t launches = (report.warm ? *report.warm : *report.cold).instances.size();
-  context.say(context.json ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches run again: ") + std::to_string(launches) : report.text());
-  context.emit(report.json());
+  std::string failure = first_failure(report);
+  context.say(!context.json ? report.text()
+              : failure.empty() ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches run again: ") + std::to_string(launches)
+                                : "FAIL: " + failure);
+  Json document = report.json();
+  if (!failure.empty()) document["failure"] = failure;
+  context.emit(document);
   return report.pass() ? Exit::Done : Exit::No;
 }
 

@@ -1,7 +1,7 @@
 // kernelift report RUN -o FILE.html: gathers a run, its MEP and what apply said into one page.
 #include <algorithm>
 
-#include "cli/report_page.h"
+#include "cli/report/report_page.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
@@ -53,8 +53,8 @@ std::optional<ReportApplied> applied_of(const fs::path& file) {
     const Json& measured = document->at("measured");
     std::string outcome = document->at("outcome");
     ReportApplied applied{outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : "rolled back", document->at("why"),
-                          number(document->at("predicted"), "whole"), number(measured, "speedup"), number(measured, "speedup_low"),
-                          number(measured, "speedup_high"), document->at("notes"), document->at("diff")};
+                          number(document->at("predicted"), "whole"), number(measured, "speedup"),
+                          document->at("notes"), document->at("diff")};
     return applied;
   });
   return read.ok() ? std::optional(std::move(*read)) : std::nullopt;

@@ -124,6 +124,6 @@ const Verb kScan = {
       app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
       app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
       return [options](const Context& context) { return scan(*options, context); };
-    }};
+    }, true};
 
 }  // namespace kernelift::cli

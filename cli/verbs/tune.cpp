@@ -112,7 +112,7 @@ Result<Run> create_run(const Context& context, const fs::path& folder, const Mep
 /// The time that is left is a promise: what is started for it is told when it must be over.
 void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evaluation) {
   // Nothing may hold up the end: what compiles for much longer than the original does will not be waited for.
-  constexpr double kLeastCompileSeconds = 3, kCompileShare = 0.04;
+  constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;  // The least is for a machine with other work.
   auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
   evaluation.deadline = *tuning.started + milliseconds(left);
   evaluation.compile_limit = std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));

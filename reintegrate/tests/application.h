@@ -53,8 +53,7 @@ class Application : public ::testing::Test {
     request.build = "sh build.sh";
     request.run = "./out/app";
     request.check = "! grep -q wrong src/k.cu";
-    request.trial.first_look = 6;
-    request.trial.most_pairs = 9;
+    request.trial.most_pairs = 6;
     slice();
   }
 

@@ -24,7 +24,7 @@ class EmbedApply : public Application {
                       "{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' $f; } > out/app.new\n"
                       "chmod +x out/app.new\nmv out/app.new out/app\n");
     // What is faster is not the question here: one pair of runs, and what it says is decided beforehand.
-    request.trial.first_look = request.trial.most_pairs = 1;
+    request.trial.most_pairs = 1;
     request.trial.smallest_gain = 0.01;
     Mep& mep = request.mep;
     mep.parameters = {{"a", "float *", "float", false, ""}};

@@ -28,6 +28,13 @@ TEST_F(Git, RefusesADirtyFileByName) {
   EXPECT_NE(refusal().find("src/k.cu has uncommitted changes"), std::string::npos);
 }
 
+TEST_F(Git, NamesTheFilesThatDifferFromTheLastCommit) {
+  EXPECT_TRUE(GitTree::changed_files(root).empty());
+  make_git();
+  shell("echo >> src/k.cu; echo >> build.sh && git add build.sh; echo > untracked");
+  EXPECT_EQ(GitTree::changed_files(root), (std::vector<std::string>{"build.sh", "src/k.cu"}));
+}
+
 TEST_F(Git, DoesNotMindOtherDirtyFiles) {
   make_git();
   shell("echo >> src/config.h");

@@ -39,6 +39,21 @@ TEST_F(Journal, PutsBackWhatAKilledProcessLeft) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
+TEST_F(Journal, IsInterruptedWhereAPatchIsLeftAndNobodyAtWork) {
+  EXPECT_FALSE(PatchJournal::interrupted(request.state));
+  {
+    SourcePatch change = patch();
+    PatchJournal journal = open();
+    ASSERT_TRUE(journal.begin(change).ok());
+    EXPECT_FALSE(PatchJournal::interrupted(request.state)) << "it is at work: the builds that it starts ask too";
+  }
+  request.candidate.source = request.original;
+  interrupt();
+  EXPECT_TRUE(PatchJournal::interrupted(request.state));
+  open();
+  EXPECT_FALSE(PatchJournal::interrupted(request.state));
+}
+
 TEST_F(Journal, PutsBackOnlyOnce) {
   interrupt();
   open();

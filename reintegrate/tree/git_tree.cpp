@@ -55,6 +55,15 @@ std::vector<std::string> identity(const fs::path& top) {
 
 }  // namespace
 
+std::vector<std::string> GitTree::changed_files(const fs::path& folder) {
+  std::vector<std::string> files;
+  if (!find_program("git")) return files;
+  auto names = ask(folder, {"diff", "--name-only", "--relative", "-z", "HEAD"});
+  if (!names.ok()) return files;
+  for (size_t at = 0, end; (end = names->find('\0', at)) != names->npos; at = end + 1) files.push_back(names->substr(at, end - at));
+  return files;
+}
+
 Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
   GitTree tree;
   if (!find_program("git")) return tree;

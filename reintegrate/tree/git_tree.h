@@ -19,6 +19,9 @@ class GitTree {
   /// rebase under way.
   static Result<GitTree> inspect(const std::vector<std::filesystem::path>& files);
 
+  /// Tracked files of the repository around `folder` that differ from its last commit, relative to `folder`; empty without one.
+  static std::vector<std::string> changed_files(const std::filesystem::path& folder);
+
   /// The repository at `top`, nothing asked: to finish an interrupted commit.
   static GitTree at(const std::filesystem::path& top);
 

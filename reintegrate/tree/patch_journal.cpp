@@ -67,6 +67,15 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   return journal;
 }
 
+bool PatchJournal::interrupted(const fs::path& state) {
+  std::error_code code;
+  if (!fs::exists(state / "apply" / "journal.json", code)) return false;
+  int lock = ::open((state / "apply" / "lock").c_str(), O_RDWR | O_CLOEXEC);
+  bool at_work = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0;
+  if (lock >= 0) close(lock);
+  return !at_work;
+}
+
 Status PatchJournal::check_writable(const SourcePatch& patch) {
   for (auto& change : patch.changes) {
     struct stat info {};
@@ -201,6 +210,7 @@ Status PatchJournal::load(const fs::path& file) {
       entries_.push_back({from.at("path").get<std::string>(), from.at("original").get<std::string>(),
                           from.at("patched").get<std::string>(), from.at("before"), from.at("after"),
                           from.at("seconds"), from.at("nanoseconds"), from.value("created", false)});
+    if (!entries_.empty()) folder_ = entries_.front().original.parent_path();
     top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"), commit_ = document.at("git").at("commit");
     return true;
   });
@@ -228,7 +238,6 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
     KERNELIFT_ASSIGN(result, journal.restore(false));
   }
   journal.open_ = true;
-  if (!journal.entries_.empty()) journal.folder_ = journal.entries_.front().original.parent_path();
   KERNELIFT_TRY(journal.finish(result.kept && !journal.folder_.empty()));
   return result;
 }

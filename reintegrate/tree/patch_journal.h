@@ -24,6 +24,8 @@ class PatchJournal {
  public:
   /// Takes the lock of `state` and puts back what an interrupted patch left behind. Refuses while another one works.
   static Result<PatchJournal> open(const std::filesystem::path& state, Restoration& leftovers);
+  /// True where a patch is unfinished and nobody is at work on it: open() would put files back.
+  static bool interrupted(const std::filesystem::path& state);
   PatchJournal(PatchJournal&&) noexcept;
   ~PatchJournal();                        ///< Puts back what is not finished.
 

@@ -1,6 +1,6 @@
 // PTX for embedding, made by the real compiler and, where it is installed, NVIDIA's real assembler: it is what was
 // measured, names no file of this machine, and asks no more of a driver than it needs. No GPU is needed.
-#include "cli/embedding.h"
+#include "cli/embedding/ptx_maker.h"
 
 #include <gtest/gtest.h>
 

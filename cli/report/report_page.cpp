@@ -1,6 +1,6 @@
 // Builds the report's HTML by plain concatenation; every text that came from outside is escaped. The chart is inline SVG:
 // one dot per verified candidate, a step line for the best so far, failures as ticks along the bottom.
-#include "cli/report_page.h"
+#include "cli/report/report_page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line)
 td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
-@media(max-width:640px){svg text{font-size:15px}}
+@media(max-width:640px){svg{min-width:640px}}pre code{display:block;width:max-content;min-width:100%;font:inherit}
 .source{fill:var(--source);color:var(--source)}.params{fill:var(--params);color:var(--params)}.compiler{fill:var(--compiler);color:var(--compiler)}
 .baseline{fill:var(--baseline);color:var(--baseline)}.bad{stroke:var(--bad);color:var(--bad)}.key{font-weight:600}
 )css";
@@ -73,7 +73,7 @@ std::string chart(const ReportData& data) {
     double at = (std::log2(std::max(speedup, lowest)) - low) / (high - low);
     return kHeight - kBottom - at * (kHeight - kTop - kBottom);
   };
-  std::string svg = "<svg viewBox=\"0 0 1000 300\" role=\"img\" aria-label=\"speedup of each candidate\">";
+  std::string svg = "<div class=\"scroll\"><svg viewBox=\"0 0 1000 300\" role=\"img\" aria-label=\"speedup of each candidate\">";
   for (double tick : {0.25, 0.5, 0.8, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0}) {
     bool fine = tick == 0.8 || tick == 1.1 || tick == 1.25;
     if (std::log2(tick) < low || std::log2(tick) > high || (fine && high - low > 2)) continue;
@@ -99,22 +99,23 @@ std::string chart(const ReportData& data) {
   }
   path += " H984";
   svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"var(--ink)\" stroke-width=\"1.3\" stroke-opacity=\".6\"/>";
-  svg += "<text x=\"52\" y=\"288\">candidate 1</text><text x=\"984\" y=\"288\" text-anchor=\"end\">" + std::to_string(data.candidates.size()) + "</text></svg>";
+  svg += "<text x=\"52\" y=\"288\">candidate 1</text><text x=\"984\" y=\"288\" text-anchor=\"end\">" + std::to_string(data.candidates.size()) + "</text></svg></div>";
   svg += "<p class=\"dim\"><span class=\"key source\">source</span> · <span class=\"key params\">parameters</span> · <span class=\"key compiler\">compiler</span> "
          "· <span class=\"key baseline\">baseline</span> · <span class=\"key bad\">| failed</span> · line: best so far. Point at a dot for its story.</p>";
   return svg;
 }
 
 std::string diff_html(const std::string& diff) {
-  std::string html = "<pre>";
+  std::string html = "<pre><code>";
   for (size_t begin = 0; begin < diff.size();) {
     size_t end = std::min(diff.find('\n', begin), diff.size());
     std::string line = diff.substr(begin, end - begin);
-    const char* kind = line.starts_with("+") ? "add" : line.starts_with("-") ? "del" : line.starts_with("@") ? "at" : nullptr;
+    bool head = line.starts_with("@") || line.starts_with("--- ") || line.starts_with("+++ ");
+    const char* kind = head ? "at" : line.starts_with("+") ? "add" : line.starts_with("-") ? "del" : nullptr;
     html += kind ? std::string("<span class=\"") + kind + "\">" + escape(line) + "</span>" : escape(line) + "\n";
     begin = end + 1;
   }
-  return html + "</pre>";
+  return html + "</code></pre>";
 }
 
 /// One row per proposer: how many it tried, how many were right, its best.
@@ -162,8 +163,7 @@ std::string instance_table(const ReportData& data) {
 /// The answer first, then what to know about it, then the patch.
 std::string applied_html(const ReportApplied& applied) {
   std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
-  if (applied.predicted > 0) html += ". Predicted " + number(applied.predicted, 3) + "×";
-  if (applied.measured > 0) html += ", measured " + number(applied.measured, 3) + "× [" + number(applied.low, 3) + ", " + number(applied.high, 3) + "]";
+  if (applied.predicted > 0) html += ". Predicted was " + number(applied.predicted, 3) + "×";
   html += ".</p>";
   if (!applied.notes.empty()) html += "<ul class=\"dim\">";
   for (auto& note : applied.notes) html += "<li>" + escape(note) + "</li>";
@@ -178,14 +178,16 @@ std::string card(const std::string& value, const std::string& label) {
 }  // namespace
 
 std::string report_page(const ReportData& data) {
-  size_t right = size_t(std::count_if(data.candidates.begin(), data.candidates.end(), [](auto& c) { return c.outcome == "ok"; }));
+  size_t tried = 0, right = 0;
+  for (auto& candidate : data.candidates)
+    if (candidate.tier != "baseline") ++tried, right += candidate.outcome == "ok";
   bool gained = data.best_speedup > 0;
   std::string html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
                      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
   html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
           (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
-          card(std::to_string(data.candidates.size()), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
+          card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
   if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);

@@ -1,5 +1,5 @@
 // What is embedded is compiled again here; the text then loses what names this machine, and its version is lowered.
-#include "cli/embedding.h"
+#include "cli/embedding/ptx_maker.h"
 
 #include <regex>
 

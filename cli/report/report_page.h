@@ -24,8 +24,8 @@ struct ReportInstance {
 
 /// What `apply` concluded.
 struct ReportApplied {
-  std::string outcome, why;    ///< "kept", "rolled back", "not tried"; one sentence.
-  double predicted = 0, measured = 0, low = 0, high = 0;  ///< Of the whole application; 0: not known.
+  std::string outcome, why;           ///< "kept", "rolled back", "not tried"; one sentence.
+  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known. `why` has the interval.
   std::vector<std::string> notes;
   std::string diff;
 };

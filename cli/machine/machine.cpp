@@ -1,6 +1,6 @@
 // Looks at the machine the way the stages will: programs on PATH are run for their version, libraries are opened by the
 // names that will be opened later, the jail is tried and not guessed. Nothing is installed or changed.
-#include "cli/machine.h"
+#include "cli/machine/machine.h"
 
 #include <dlfcn.h>
 #include <sys/statvfs.h>

@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "cli/ptx_assembler.h"
+#include "cli/embedding/ptx_assembler.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "sandbox/evaluate/baseline.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/machine.h"
+#include "cli/machine/machine.h"
 #include "core/toolchain/cuda_libraries.h"
 #if KERNELIFT_CUDA
 #include "core/toolchain/cuda_driver.h"

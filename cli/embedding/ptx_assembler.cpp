@@ -1,6 +1,6 @@
 // Which version of PTX: LLVM writes a recent one, which an older driver would not take, though nothing in the text needs it.
 // So the version is lowered as far as the assembler makes the same machine code of the text.
-#include "cli/ptx_assembler.h"
+#include "cli/embedding/ptx_assembler.h"
 
 #include "core/model/kernel_key.h"
 #include "reintegrate/embed/ptx_text.h"

@@ -1,0 +1,37 @@
+// See app_commands.h.
+#include "reintegrate/app_commands.h"
+
+#include "core/base/file.h"
+#include "reintegrate/interruption.h"
+
+namespace kernelift {
+
+std::string last_lines(std::string text) {
+  constexpr size_t kBytes = 600;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  if (text.size() <= kBytes) return text;
+  size_t line = text.find('\n', text.size() - kBytes);
+  return "…" + text.substr(line == text.npos ? text.size() - kBytes : line);
+}
+
+Result<CommandOutcome> AppCommands::run(const std::string& name, const std::string& line,
+                                        std::optional<std::chrono::milliseconds> timeout) const {
+  ProcessOptions options;
+  options.folder = root_;
+  options.environment = environment_;
+  options.timeout = timeout;
+  auto ran = run_interruptibly({"/bin/sh", "-c", line}, options, Ending::Killed);
+  if (!ran.ok()) return std::move(ran).error();
+  KERNELIFT_TRY(write_atomically(logs_ / (name + ".log"), "$ " + line + "\n" + ran->out + ran->err));
+  CommandOutcome outcome;
+  outcome.ok = ran->ok();
+  outcome.interrupted = InterruptGuard::interrupted();
+  outcome.seconds = ran->seconds;
+  if (!outcome.ok) {
+    std::string last = last_lines(ran->err.empty() ? ran->out : ran->err);
+    outcome.why = "`" + line + "` " + ran->describe() + (last.empty() ? "" : ":\n" + last);
+  }
+  return outcome;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,71 @@
+// A thread watches beside the one that waits: only that one forks, and a signal handler may do next to nothing. Not by
+// process group: a build may give its own children groups of their own.
+#include "reintegrate/interruption.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+namespace kernelift {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{30};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+std::atomic<int> received{0};
+std::atomic<bool> from_terminal{false};
+struct sigaction previous_actions[std::size(kSignals)];
+
+void on_signal(int signal, siginfo_t* info, void*) {
+  from_terminal = info->si_code == SI_KERNEL;  // Then the whole group has it already.
+  received = signal;
+}
+
+void signal_descendants(pid_t of, int signal) {
+  std::error_code code;
+  for (auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(of) + "/task", code)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child; children >> child;) {
+      signal_descendants(child, signal);
+      kill(child, signal);
+    }
+  }
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  received = 0;
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO;
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &previous_actions[i]);
+}
+
+InterruptGuard::~InterruptGuard() {
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &previous_actions[i], nullptr);
+}
+
+bool InterruptGuard::interrupted() { return received != 0; }
+
+Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending) {
+  options.own_group = options.timeout.has_value();  // A deadline ends the whole group.
+  std::atomic<bool> finished{false};
+  std::thread watcher([&] {
+    for (bool told = false; !finished; std::this_thread::sleep_for(kPoll)) {
+      int signal = received;
+      if (!signal) continue;
+      if (ending == Ending::Killed) signal_descendants(getpid(), SIGKILL);
+      else if (!std::exchange(told, true) && !(from_terminal && !options.own_group)) signal_descendants(getpid(), signal);
+    }
+  });
+  auto ran = run_process(argv, options);
+  finished = true;
+  watcher.join();
+  return ran;
+}
+
+}  // namespace kernelift

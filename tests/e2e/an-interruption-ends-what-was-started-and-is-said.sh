@@ -1,0 +1,40 @@
+# Ctrl-C and `kill` while a command of the user's runs: exit 130 at once, and nothing of it goes on in the background. After
+# kill -9 in the middle of apply no verb takes the half-patched sources for the application.
+. "$(dirname "$0")/common.sh" "$@"
+example one-file
+# A number that no other process sleeps for.
+SLEEP="sleep $((100000 + $$))"
+# expect_130 SIGNAL CMD...: sends the signal when the sleeping has begun, and $MEANWHILE is done.
+MEANWHILE=true
+expect_130() {
+  local signal=$1 got=0 tries=0; shift
+  "$@" >"$WORK/.first.out" 2>"$WORK/.first.err" </dev/null &
+  local pid=$!
+  until pgrep -xf "$SLEEP" >/dev/null; do
+    sleep 0.1; tries=$((tries + 1))
+    [ $tries -lt 3000 ] && kill -0 $pid || { cat "$WORK/.first.err" >&2; fail "'$*' never slept"; }
+  done
+  $MEANWHILE
+  kill -"$signal" $pid
+  wait $pid || got=$?
+  mv "$WORK/.first.out" "$WORK/.out"; mv "$WORK/.first.err" "$WORK/.err"
+  [ $got -eq 130 ] || { cat "$WORK/.err" >&2; fail "'$*' exited with $got after SIG$signal"; }
+  ! pgrep -xf "$SLEEP" >/dev/null || fail "SIG$signal: the command goes on in the background"
+}
+second_optimize() {
+  expect_exit 3 "$KL" optimize --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody
+  expect_says "another \`kernelift optimize\` is at work in this folder"
+}
+for signal in TERM HUP; do
+  expect_130 $signal "$KL" build --device cpu -- sh -c "$SLEEP & wait"
+  MEANWHILE=second_optimize
+  expect_130 $signal "$KL" optimize --device cpu --time 10 --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody --check "$SLEEP; true"
+  MEANWHILE=true
+done
+
+# What kill -9 leaves of an apply, nobody at work on it any more.
+mkdir -p .kernelift/apply && : > .kernelift/apply/lock
+echo '{}' > .kernelift/apply/journal.json
+for verb in scan "build -- true" "extract forces"; do
+  expect_exit 4 "$KL" $verb; expect_says "kernelift apply --rollback"; expect_brief
+done
