@@ -74,7 +74,7 @@ KL_API cudaError_t cudaStreamQuery(cudaStream_t handle) {
   Stream* stream = find_stream(handle);
   if (!stream) return leave(cudaErrorInvalidResourceHandle);
   if (cudaError_t error = refuse_in_capture(stream)) return leave(error);
-  return stream->pending_callbacks.load() > 0 ? cudaErrorNotReady : cudaSuccess;
+  return stream->pending_callbacks->load() > 0 ? cudaErrorNotReady : cudaSuccess;
 }
 KL_PTSZ(cudaStreamQuery);
 

@@ -28,9 +28,16 @@ Handles& handles() {
   return all;
 }
 
+/// Ends with its thread, and a capture that is open in it too.
+struct ThreadStream : Stream {
+  ThreadStream() { id = 2; }
+  ~ThreadStream() {
+    StateLock lock;
+    if (capture) abandon_capture(capture);
+  }
+};
 Stream& thread_default_stream() {
-  thread_local Stream stream;
-  stream.id = 2;
+  thread_local ThreadStream stream;
   return stream;
 }
 
@@ -39,9 +46,9 @@ class CallbackThread {
  public:
   void push(Stream* stream, std::function<void()> callback) {
     std::lock_guard lock(mutex_);
-    stream->pending_callbacks.fetch_add(1);
+    stream->pending_callbacks->fetch_add(1);
     total_.fetch_add(1);
-    queue_.push_back({stream, std::move(callback)});
+    queue_.push_back({stream->pending_callbacks, std::move(callback)});
     if (!started_) {
       started_ = true;
       std::thread([this] { loop(); }).detach();
@@ -61,7 +68,7 @@ class CallbackThread {
 
  private:
   struct Item {
-    Stream* stream;
+    std::shared_ptr<std::atomic<int>> pending;  ///< Its stream's.
     std::function<void()> callback;
   };
   void loop() {
@@ -74,7 +81,7 @@ class CallbackThread {
       lock.unlock();
       item.callback();
       lock.lock();
-      item.stream->pending_callbacks.fetch_sub(1);
+      item.pending->fetch_sub(1);
       total_.fetch_sub(1);
       drained_.notify_all();
     }
@@ -161,8 +168,7 @@ void wait_for_callbacks(Stream* stream) {
     return;
   }
   thread.wait([&] {
-    return stream->pending_callbacks.load() == 0 &&
-           (!stream->blocking() || handles().legacy.pending_callbacks.load() == 0);
+    return stream->pending_callbacks->load() == 0 && (!stream->blocking() || handles().legacy.pending_callbacks->load() == 0);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,7 +36,8 @@ struct Stream {
   uint64_t id = 0;
   Capture* capture = nullptr;
   std::vector<GraphNode*> frontier;      ///< While capturing: what the next node depends on.
-  std::atomic<int> pending_callbacks{0};
+  /// Shared with the callbacks, which may outlive their thread's default stream.
+  std::shared_ptr<std::atomic<int>> pending_callbacks = std::make_shared<std::atomic<int>>(0);
   bool blocking() const { return (flags & 1) == 0; }
 };
 

@@ -65,6 +65,26 @@ TEST_F(Stream, CallbackMayTakeALockThatTheSubmittingThreadHolds) {
   EXPECT_TRUE(arrived.wait_for(lock, std::chrono::seconds(5), [] { return done; }));
 }
 
+/// A later thread has the memory of one that ended, and its default stream in it.
+TEST_F(Stream, OfAThreadThatEndedLeavesItsCallbacksToThemselves) {
+  static std::atomic<bool> go, seen;
+  go = seen = false;
+  std::thread([] { CHECK_CUDA(cudaLaunchHostFunc(kPerThreadStream, [](void*) { go.wait(false); }, nullptr)); }).join();
+  std::thread([] {
+    CHECK_CUDA(cudaStreamQuery(kPerThreadStream));
+    go = true;
+    go.notify_one();
+    CHECK_CUDA(cudaDeviceSynchronize());
+    auto late = [](void*) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      seen = true;
+    };
+    CHECK_CUDA(cudaLaunchHostFunc(kPerThreadStream, late, nullptr));
+    CHECK_CUDA(cudaStreamSynchronize(kPerThreadStream));
+    EXPECT_TRUE(seen);
+  }).join();
+}
+
 TEST_F(Stream, SynchronisingInsideACallbackIsNotPermitted) {
   static std::atomic<int> answer;
   answer = 0;
