@@ -267,8 +267,8 @@ class ImagesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     writer_ = std::move(*CaptureWriter::create(scratch_.path() / "capture"));
-    std::mt19937_64 random(1);
-    for (auto& word : memory_) word = random() >> 20 & 0xffff;
+    uint64_t random = 1;
+    for (auto& word : memory_) word = (random = random * 6364136223846793005u + 1442695040888963407u) >> 48;
   }
   std::vector<std::byte> read_back(const Image& image) {
     CapturedInstance instance;
