@@ -74,9 +74,14 @@ std::string whole_literal(const Expr* e) {
 
 }  // namespace
 
-bool is_class_constant(const ValueDecl* constant) {
+bool belongs_to_type(const ValueDecl* constant) {
   auto* context = constant->getDeclContext();
-  if (llvm::isa<EnumDecl>(context)) context = context->getParent();
+  if (auto* list = llvm::dyn_cast<EnumDecl>(context)) {
+    if (list->hasNameForLinkage() || list->isEmbeddedInDeclarator()) return true;
+    for (auto* one : list->enumerators())
+      if (!one->getInitExpr()) return true;
+    context = list->getParent();
+  }
   return context->isRecord();
 }
 
@@ -232,7 +237,7 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
     if (auto given = substitution.find(reference->getDecl()); given != substitution.end()) return given->second;
     if (auto* constant = llvm::dyn_cast<EnumConstantDecl>(reference->getDecl())) {
-      if (is_class_constant(constant)) return llvm::toString(constant->getInitVal(), 10);
+      if (belongs_to_type(constant)) return llvm::toString(constant->getInitVal(), 10);
       use.enumerators.insert(constant);
       return constant->getQualifiedNameAsString();
     }
@@ -272,7 +277,7 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
     // Named when its own value is spelled by a literal; a constant made of others is followed to them.
     std::string value = read(init, use, {}, depth + 1);
     bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    if ((!literal || is_class_constant(variable)) && !value.empty()) return value;
+    if ((!literal || belongs_to_type(variable)) && !value.empty()) return value;
     use.constants.insert(initialised);
     return variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString();
   }

@@ -35,8 +35,9 @@ struct GeometryUse {
   }
 };
 
-/// A class's constant or enumerator: it says what the type is, so it stands in an expression by its value, not its name.
-bool is_class_constant(const clang::ValueDecl* constant);
+/// A class's constant, or an enumerator of what is a type rather than a list of constants (a name of its own, variables,
+/// values that follow from each other): it says what the type is, so it stands in an expression by its value, not its name.
+bool belongs_to_type(const clang::ValueDecl* constant);
 
 class GeometryReader {
  public:

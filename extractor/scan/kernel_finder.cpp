@@ -214,14 +214,21 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
   llvm::raw_string_ostream stream(name);
   auto policy = policy_of(unit);
   function->printQualifiedName(stream, policy);
-  if (auto* arguments = function->getTemplateSpecializationArgs()) {
-    std::vector<TemplateArgument> flat;
-    for (auto& argument : arguments->asArray())
-      if (argument.getKind() == TemplateArgument::Pack)
-        flat.insert(flat.end(), argument.pack_begin(), argument.pack_end());
-      else flat.push_back(argument);
-    printTemplateArgumentList(stream, flat, policy);
+  auto* arguments = function->getTemplateSpecializationArgs();
+  if (!arguments) return name;
+  std::vector<TemplateArgument> flat;
+  for (auto& argument : arguments->asArray())
+    if (argument.getKind() == TemplateArgument::Pack) flat.insert(flat.end(), argument.pack_begin(), argument.pack_end());
+    else flat.push_back(argument);
+  stream << "<";
+  for (size_t i = 0; i < flat.size(); ++i) {
+    if (i) stream << ", ";
+    // Clang prints an instance of a function template by the template's name alone.
+    auto* given = flat[i].getKind() == TemplateArgument::Declaration ? llvm::dyn_cast<FunctionDecl>(flat[i].getAsDecl()) : nullptr;
+    if (given) stream << "&" << spelled_name(unit, given);
+    else flat[i].print(policy, stream, /*IncludeType=*/true);
   }
+  stream << ">";
   return name;
 }
 

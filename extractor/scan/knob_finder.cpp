@@ -56,7 +56,8 @@ class KnobTable {
 
   void constant(const VarDecl* variable, const std::string& kernel, bool geometry) {
     bool fixed = variable->isConstexpr() || variable->getType().isConstQualified();
-    if (!fixed || is_class_constant(variable) || !variable->getType()->isIntegerType() || variable->getType()->isBooleanType()) return;
+    auto type = variable->getType();
+    if (!fixed || belongs_to_type(variable) || !type->isIntegerType() || type->isBooleanType()) return;
     const Expr* init = variable->getAnyInitializer();
     if (!init || variable->hasAttr<CUDASharedAttr>()) return;
     literal(variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString(), init,
@@ -64,7 +65,7 @@ class KnobTable {
   }
 
   void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
-    if (constant->getInitExpr() && !is_class_constant(constant))
+    if (!belongs_to_type(constant))
       literal(constant->getQualifiedNameAsString(), constant->getInitExpr(), kernel, geometry);
   }
 

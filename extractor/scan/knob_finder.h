@@ -1,7 +1,7 @@
-// Knobs: the named integer constants (macros, const and constexpr variables, enumerators) that feed a kernel, its
-// launch geometry, or both. They are what the user already meant to be turned. Only constants whose value
-// is one literal count: turning a derived one would break what it is derived from. A class's constants do not count: they
-// say what the type is (a traits' width, a table's row), to all who use it.
+// Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that feed a
+// kernel, its launch geometry, or both. They are what the user already meant to be turned. Only constants whose value
+// is one literal count: turning a derived one would break what it is derived from. A type's constants do not count, a
+// class's or an enumeration's: they say what the type is (a traits' width, a table's row, a direction), to all who use it.
 #pragma once
 #include <vector>
 

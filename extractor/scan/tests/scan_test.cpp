@@ -181,6 +181,42 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
   EXPECT_EQ(index.launches[0].block[0], "16");
 }
 
+TEST(Scan, SpellsAKernelsArgumentsWithTheirOwn) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*step_t)(float*);
+template <class T, int n> __device__ void step(float* x) { *x += T(n); }
+__device__ void plain(float* x) { *x += 1; }
+template <step_t f, int q> __global__ void k(float* x) { f(x + q); }
+void run(float* x) { k<step<float, 8>, 2><<<1, 1>>>(x); k<step<int, 8>, 2><<<1, 1>>>(x); k<plain, 2><<<1, 1>>>(x); }
+)");
+  std::set<std::string> names;
+  for (auto& kernel : app.scan().kernels) names.insert(kernel.name);
+  EXPECT_EQ(names, (std::set<std::string>{"k<&step<float, 8>, 2>", "k<&step<int, 8>, 2>", "k<&plain, 2>"}));
+}
+
+TEST(Scan, AnEnumerationsValuesAreNoKnobsAndAListOfConstantsIs) {
+  TestApp app;
+  app.unit("a.cu", R"(
+enum { kBlock = 128, kUnroll = 4 };
+enum Direction { kForward = 1, kBackward = 2 };
+typedef enum { kRow = 3, kColumn = 5 } Order;
+enum { kSolid = 6, kFluid, kGhost };
+enum { kIdle = 8, kBusy = 9 } state;
+enum class Shape { kWide = 64 };
+__global__ void k(int* x) {
+  x[blockIdx.x * kBlock] = kUnroll + kForward + kRow + kSolid + kGhost + kIdle + int(Shape::kWide);
+}
+void run(int n, int* x) { k<<<n / kBlock, int(Shape::kWide)>>>(x); }
+)");
+  auto index = app.scan();
+  EXPECT_TRUE(knob(index, "kBlock"));
+  EXPECT_TRUE(knob(index, "kUnroll"));
+  EXPECT_EQ(index.knobs.size(), 2u);
+  EXPECT_EQ(index.launches[0].grid[0], "n / kBlock");
+  EXPECT_EQ(index.launches[0].block[0], "64");
+}
+
 TEST(Scan, AKernelOfAHeaderIsOneKernelAndItsUnitIsTheOneThatLaunchesIt) {
   TestApp app;
   app.header("k.cuh", "#pragma once\nstatic __global__ void fill(int* x) { x[0] = 1; }\n")
