@@ -11,7 +11,7 @@ std::string CompileRequest::encode() const {
       .text(to_json(recipe).dump())
       .number(static_cast<uint64_t>(target))
       .text(bitcode)
-      .number(separate_rounding)
+      .number(static_cast<uint64_t>(fusing))
       .number(static_cast<uint64_t>(strands))
       .number(random_sums)
       .number(admit)
@@ -27,7 +27,8 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   uint64_t target = reader.number();
   request.target = target == 0 ? CompileTarget::Cpu : target == 1 ? CompileTarget::Ptx : CompileTarget::Cubin;
   request.bitcode = reader.text();
-  request.separate_rounding = reader.number();
+  uint64_t fusing = reader.number();
+  request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;
   uint64_t strands = reader.number();
   request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
   request.random_sums = reader.number();

@@ -7,6 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
+#include "sandbox/compile/service/recipe_passes.h"
 #include "sandbox/compile/service/sums.h"
 
 namespace kernelift {
@@ -19,7 +20,7 @@ struct CompileRequest {
   Recipe recipe;
   CompileTarget target = CompileTarget::Cpu;
   std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
-  bool separate_rounding = false;  ///< No product is fused with a sum: every operation rounds on its own.
+  Fusing fusing = Fusing::AsCompiled;
   Strands strands = Strands::None;  ///< Which sums are taken apart.
   uint64_t random_sums = 0;      ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
   bool admit = true;             ///< Judge the source by the slice's own findings.

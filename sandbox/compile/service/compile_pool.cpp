@@ -197,21 +197,24 @@ CompileReply CompilePool::compile_own(const std::string& source) {
 std::vector<std::string> CompilePool::compile_roundings(const std::string& source, const CompileReply& own) {
   struct Way {
     std::vector<std::string> fast_math;
-    bool separate, vectorize;
+    Fusing fusing = Fusing::AsCompiled;
+    bool vectorize = true;
     Strands strands = Strands::None;
   };
   // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
-  const Way ways[] = {{{"contract"}, false, true},
-                      {{}, true, true},
-                      {{"contract", "reassoc", "nsz", "arcp"}, false, true},
-                      {{}, false, false},
-                      {{"contract"}, false, true, Strands::Innermost},
-                      {{"contract"}, false, true, Strands::Outermost}};
+  const Way ways[] = {{{"contract"}},
+                      {{}, Fusing::Never},
+                      {{}, Fusing::First},
+                      {{}, Fusing::Second},
+                      {{"contract", "reassoc", "nsz", "arcp"}},
+                      {{}, Fusing::AsCompiled, false},
+                      {{"contract"}, Fusing::AsCompiled, true, Strands::Innermost},
+                      {{"contract"}, Fusing::AsCompiled, true, Strands::Outermost}};
   std::vector<CompileRequest> requests;
   for (auto& way : ways) {
     CompileRequest& request = requests.emplace_back(request_again(source, own));
     request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
-    request.separate_rounding = way.separate, request.strands = way.strands;
+    request.fusing = way.fusing, request.strands = way.strands;
   }
   return images_of(requests, own);
 }

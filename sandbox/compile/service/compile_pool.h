@@ -34,7 +34,7 @@ class CompilePool {
 
   /// The kernel's own source: compiled without admission, and what it holds becomes what candidates may hold.
   CompileReply compile_own(const std::string& source);
-  /// The kernel's own source again, after compile_own, in other ways that are as right: fused, separately rounded,
+  /// The kernel's own source again, after compile_own, in other ways that are as right: fused so or otherwise, separately rounded,
   /// reassociated, not vectorised. Images that differ from `own` and from each other; ways that do not compile are left
   /// out. They show how far rounding alone moves the results.
   std::vector<std::string> compile_roundings(const std::string& source, const CompileReply& own);

@@ -132,7 +132,8 @@ class Compile {
   Status optimise(llvm::Module& module) {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
-    if (request_.separate_rounding) round_separately(module);
+    // There is no other way where nothing changes, and no need of code for it.
+    if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0) return refused("no sums of products");
     if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
@@ -148,7 +149,6 @@ class Compile {
     int count = 0;
     for (auto& function : module)
       count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums) : split_sums(function, request_.strands);
-    // There is no other way, then, and no need of code for it.
     return count > 0 ? done() : refused("no sums");
   }
 

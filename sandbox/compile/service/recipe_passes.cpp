@@ -15,6 +15,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <optional>
+
 namespace kernelift {
 namespace {
 
@@ -85,13 +87,15 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
   return done();
 }
 
-void round_separately(llvm::Module& module) {
+static int round_separately(llvm::Module& module) {
   std::vector<llvm::IntrinsicInst*> fusible;
+  int count = 0;
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block) {
         if (!llvm::isa<llvm::FPMathOperator>(instruction)) continue;
         llvm::FastMathFlags flags = instruction.getFastMathFlags();
+        count += flags.allowContract();
         flags.setAllowContract(false);
         instruction.copyFastMathFlags(flags);
         auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -103,6 +107,58 @@ void round_separately(llvm::Module& module) {
     call->replaceAllUsesWith(builder.CreateFAdd(product, call->getArgOperand(2)));
     call->eraseFromParent();
   }
+  return count + static_cast<int>(fusible.size());
+}
+
+namespace {
+
+/// A sum of two products, a * b + c * d, or their difference.
+struct SumOfProducts {
+  llvm::Value *a, *b, *c, *d;
+  bool difference;
+};
+
+std::optional<SumOfProducts> sum_of_products(const llvm::Instruction& sum) {
+  auto product = [](llvm::Value* value) -> llvm::BinaryOperator* {
+    auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+    return operation && operation->getOpcode() == llvm::Instruction::FMul ? operation : nullptr;
+  };
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&sum);
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::fmuladd) {
+    llvm::Value* added = call->getArgOperand(2);
+    auto* minus = llvm::dyn_cast<llvm::UnaryOperator>(added);
+    if (minus) added = minus->getOperand(0);
+    if (auto* other = product(added)) return SumOfProducts{call->getArgOperand(0), call->getArgOperand(1), other->getOperand(0), other->getOperand(1), minus != nullptr};
+  }
+  bool adds = sum.getOpcode() == llvm::Instruction::FAdd, subtracts = sum.getOpcode() == llvm::Instruction::FSub;
+  if ((!adds && !subtracts) || !sum.hasAllowContract()) return std::nullopt;
+  auto *one = product(sum.getOperand(0)), *other = product(sum.getOperand(1));
+  if (!one || !other) return std::nullopt;
+  return SumOfProducts{one->getOperand(0), one->getOperand(1), other->getOperand(0), other->getOperand(1), subtracts};
+}
+
+}  // namespace
+
+int fuse(llvm::Module& module, Fusing fusing) {
+  if (fusing == Fusing::AsCompiled) return 0;
+  if (fusing == Fusing::Never) return round_separately(module);
+  std::vector<llvm::Instruction*> found;
+  for (auto& function : module)
+    for (auto& block : function)
+      for (auto& instruction : block)
+        if (sum_of_products(instruction)) found.push_back(&instruction);
+  for (llvm::Instruction* sum : found) {
+    // Looked at anew: one may be a factor of the next.
+    auto [a, b, c, d, difference] = *sum_of_products(*sum);
+    llvm::IRBuilder<> builder(sum);
+    bool first = fusing == Fusing::First;
+    if (difference) c = builder.CreateFNeg(c);
+    llvm::Value* rounded = first ? builder.CreateFMul(c, d) : builder.CreateFMul(a, b);
+    llvm::Value* fused = builder.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {first ? a : c, first ? b : d, rounded});
+    sum->replaceAllUsesWith(fused);
+    sum->eraseFromParent();
+  }
+  return static_cast<int>(found.size());
 }
 
 Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce) {

@@ -24,8 +24,15 @@ Status set_options(const Recipe& recipe);
 /// Adds the flags to every floating-point operation. An unknown flag is Refused by name.
 Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 
-/// Takes away every permission to fuse a product with a sum.
-void round_separately(llvm::Module& module);
+/// How sums of products are rounded.
+enum class Fusing {
+  AsCompiled,  ///< As the backend sees fit.
+  Never,       ///< Every operation on its own.
+  First,       ///< Of a * b + c * d the sum is fused with a * b, c * d is rounded before. The backend takes the one here and
+  Second,      ///< the other there: in vector code, where it has more to choose from, not as in scalar code.
+};
+/// Returns how many sums this changes.
+int fuse(llvm::Module& module, Fusing fusing);
 
 /// Called with "licm on saxpy" before each pass.
 using Announce = std::function<void(const std::string&)>;

@@ -66,6 +66,30 @@ bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
   return true;
 }
 
+/// After a run on `region` full of `pattern`: `states` keeps what still holds of each element. False: of one nothing does.
+bool classify(const MemoryRegion& region, const std::vector<std::byte>& result, std::byte pattern, std::vector<uint8_t>& states) {
+  // Of a large buffer a launch may write a few elements only: whole blocks are told at once.
+  const size_t width = region.yardstick.layout.stride, each = std::max<size_t>(1, kNeighbourhood / width);
+  auto holds_pattern = [&](const std::byte* at, size_t bytes) { return *at == pattern && std::memcmp(at, at + 1, bytes - 1) == 0; };
+  for (size_t begin = 0; begin < states.size(); begin += each) {
+    size_t end = std::min(states.size(), begin + each), bytes = (end - begin) * width;
+    const std::byte *now = region.live() + begin * width, *expected = &result[begin * width];
+    bool same = std::memcmp(expected, now, bytes) == 0, untouched = holds_pattern(now, bytes);
+    if (same != untouched && !std::memchr(expected, static_cast<int>(pattern), bytes)) {
+      for (size_t i = begin; i < end; ++i)
+        if ((states[i] &= same ? kWritten : kUntouched) == 0) return false;
+      continue;
+    }
+    for (size_t i = begin; i < end; ++i, now += width, expected += width) {
+      bool kept = holds_pattern(now, width);
+      // What kept the pattern is not looked at within a tolerance: an answer so near to it is none.
+      bool written = std::memcmp(expected, now, width) == 0 || (!kept && region.yardstick.compare({expected, width}, {now, width}).ok());
+      if ((states[i] &= (written ? kWritten : 0) | (kept ? kUntouched : 0)) == 0) return false;
+    }
+  }
+  return true;
+}
+
 double fastest_write(uint64_t bytes) {
   if (bytes == 0) return 0;
   std::vector<std::byte> buffer(bytes);
@@ -261,16 +285,7 @@ Status Runner::learn_writes(size_t instance, const Results& results) {
       ReplayMemory::fill(region, pattern);
       learned = !trial->run(Side::Baseline, instance) && consistent_under_poison(instance, index, results);
       if (!learned) break;
-      std::vector<std::byte> untouched(width, pattern);
-      for (size_t i = 0; i < states.size() && learned; ++i) {
-        const std::byte* now = region.live() + i * width;
-        std::span<const std::byte> expected(&results[index][i * width], width), got(now, width);
-        uint8_t seen = 0;
-        if (std::memcmp(expected.data(), now, width) == 0 || region.yardstick.compare(expected, got).ok()) seen |= kWritten;
-        if (std::memcmp(now, untouched.data(), width) == 0) seen |= kUntouched;
-        states[i] &= seen;
-        learned = states[i] != 0;
-      }
+      learned = classify(region, results[index], pattern, states);
     }
     if (learned) region.written = ranges_of(states, width, region.size);
     if (!covered(region, results[index])) region.restored = changed_blocks(region, results[index]);

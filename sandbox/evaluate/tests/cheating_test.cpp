@@ -188,6 +188,29 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
 }
 
+TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {
+  constexpr int kWritten = 256, kApart = 4099;
+  auto marks = [](const std::string& statement) {
+    return "__global__ void mark(unsigned char* all) { unsigned char& one = all[threadIdx.x * 4099]; " + statement + " }\n";
+  };
+  MepFixture fixture(marks("one = 7;"), "_Z4markPh", "mark(unsigned char*)");
+  std::vector<uint8_t> before(8 << 20), after = before;
+  for (int i = 0; i < kWritten; ++i) after[i * kApart] = 7;
+  MepInstance& instance = fixture.add_instance("a", 1, kWritten);
+  fixture.add_buffer(instance, "all", "unsigned char", kTestArena, before, after);
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  auto verdict = [&](const std::string& statement) {
+    Candidate candidate;
+    candidate.source = marks(statement);
+    return (*evaluator)->submit(candidate).get();
+  };
+  Verdict lazy = verdict("if (one == 0) one = 7;");
+  EXPECT_EQ(lazy.outcome, Outcome::Wrong) << "it goes by what was recorded there: " << lazy.text();
+  Verdict honest = verdict("one = 7 + (one & 0);");
+  EXPECT_TRUE(honest.ok()) << honest.text();
+}
+
 TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready) {
   MepFixture fixture(
       "__global__ void scale(const float* in, float* out, int n, float factor) {\n"

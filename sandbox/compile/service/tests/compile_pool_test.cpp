@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "sandbox/compile/service/cubin.h"
@@ -70,6 +71,22 @@ TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
   size_t most = 0;
   for (auto& image : pool->compile_roundings(source, own)) most = std::max(most, sums(image));
   EXPECT_GE(most, sums(own.image) + 6) << "eight strands are put together";
+}
+
+TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
+  CompilePoolOptions options;
+  options.target = CompileTarget::Ptx;
+  auto pool = start(std::move(options));
+  for (std::string sign : {"+", "-"}) {
+    const std::string source = "__global__ void turn(const float* x, float* y) { y[0] = x[0] * x[1] " + sign + " x[2] * x[3]; }\n";
+    CompileReply own = pool->compile_own(source);
+    ASSERT_TRUE(own.ok()) << own.detail;
+    std::vector<std::string> images = pool->compile_roundings(source, own);
+    auto fused = [](const std::string& ptx) { return ptx.find("fma.rn.f32") != std::string::npos; };
+    EXPECT_TRUE(fused(own.image)) << "with one of them";
+    EXPECT_GE(std::ranges::count_if(images, fused), 1) << "with the other: " << sign;
+    EXPECT_LT(std::ranges::count_if(images, fused), static_cast<long>(images.size())) << "with none: " << sign;
+  }
 }
 
 TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {

@@ -36,8 +36,8 @@ struct GpuRunnerSettings {
 /// The original, in all the shapes that a runner wants it in.
 struct GpuOriginal {
   TrialCode code;                      ///< As our compiler builds it: what candidates of that compiler are raced against.
-  std::vector<std::string> roundings;  ///< Images of it that round otherwise.
-  std::string application;             ///< The machine code that the application has of it; empty: not known.
+  std::vector<std::string> roundings = {};  ///< Images of it that round otherwise.
+  std::string application = {};             ///< The machine code that the application has of it; empty: not known.
   std::function<void(const std::string&)> tell = {};  ///< In the process that asks: GpuRunnerSettings::tell.
   std::vector<std::string> at_random = {};  ///< Images of it whose sums are rounded at random.
 };

@@ -102,6 +102,41 @@ TEST(GpuProcess, CarriesFactsReportsAndVerdicts) {
   EXPECT_TRUE(rig.process->alive());
 }
 
+TEST(GpuProcess, CarriesNamesThatAreNoUtf8) {
+  MepFixture fixture = fake::scale();
+  fixture.mep.parameters[1].name = "o\xffut";
+  auto nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  std::set<std::string> fatal;
+  BaselineReport report;
+  auto process = GpuProcess::start(*nursery, 0, {code_of("original")}, false, fatal, report);
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  EXPECT_TRUE(report.pass()) << report.complaint();
+}
+
+TEST(GpuProcess, SaysAtOnceWhatItCannotAnswer) {
+  Rig rig;
+  auto process = GpuProcess::open(*rig.nursery, 0);
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  auto facts = (*process)->kernel_facts();
+  ASSERT_FALSE(facts.ok()) << "nothing was calibrated";
+  EXPECT_THAT(facts.error().message, HasSubstr("was asked what it cannot answer"));
+}
+
+TEST(GpuProcess, DoesNotAskAgainForTheSumsThatEndedIt) {
+  Rig rig;
+  GpuOriginal original{code_of("original")};
+  original.at_random = {"random 1", "faults", "random 3"};
+  auto process = GpuProcess::start(*rig.nursery, 0, original, false, rig.fatal, rig.report);
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  EXPECT_THAT(rig.fatal, ::testing::ElementsAre("sums"));
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  EXPECT_TRUE((*process)->evaluate(code_of("faster"), {})->ok());
+  original.at_random = {"random 1", "random 2", "random 3"}, rig.fatal.clear();
+  process = GpuProcess::start(*rig.nursery, 0, original, false, rig.fatal, rig.report);
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  EXPECT_TRUE((*process)->evaluate(code_of("nearer"), {})->ok());
+}
+
 TEST(GpuProcess, IsEndedByAFaultOrAHangWithTheVerdictDelivered) {
   Rig rig;
   for (auto [image, outcome] : {std::pair{"faults", Outcome::Crashed}, {"hangs", Outcome::TimedOut}}) {
