@@ -217,6 +217,11 @@ Status link(const CompilerCommand& command, const ShimConfig& config, const Temp
 }  // namespace
 
 Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config) {
+  if (std::vector<std::string> argv = host_queries(command); !argv.empty()) {
+    KERNELIFT_ASSIGN(std::string compiler, host_compiler(command, config, true));
+    argv.insert(argv.begin(), compiler);
+    return spawn(argv);
+  }
   if (!command.unknown.empty())
     return usage_error("Kernelift does not understand the compiler option " + command.unknown.front() + " for the CPU device");
   if (command.inputs.empty()) return usage_error("no input files");

@@ -15,6 +15,8 @@ Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config);
 
 /// Answers --version, --help and CMake's questions. True if `command` was one.
 bool answer_query(const CompilerCommand& command, const ShimConfig& config);
+/// What -Xcompiler asks of the host compiler, which then answers and compiles nothing: --version, -dumpversion….
+std::vector<std::string> host_queries(const CompilerCommand& command);
 /// What nvcc prints under -v and --dryrun, from which CMake learns how to link.
 void print_dry_run(const CompilerCommand& command, const ShimConfig& config);
 

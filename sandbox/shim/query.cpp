@@ -2,6 +2,7 @@
 // CMakeDetermineCUDACompiler takes the toolkit's root (#$ TOP=), libraries, include folders and link line.
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include "core/base/process.h"
 #include "sandbox/compile/paths.h"
@@ -30,6 +31,16 @@ bool answer_query(const CompilerCommand& command, const ShimConfig& config) {
                 (config.root / "bin").c_str());
   }
   return true;
+}
+
+std::vector<std::string> host_queries(const CompilerCommand& command) {
+  std::vector<std::string> found;
+  for (const std::string& flags : command.host_flags) {
+    std::istringstream words(flags);  // nvcc hands a quoted "-dumpfullversion -dumpversion" on as it is.
+    for (std::string word; words >> word;)
+      if (word == "--version" || word.starts_with("-dump") || word.starts_with("-print-")) found.push_back(word);
+  }
+  return found;
 }
 
 void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {

@@ -87,7 +87,7 @@ int kernelift::shim_main(int argc, char** argv) {
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
   bool ours = command.ok() && concerns_us(*command);
-  if (command.ok())
+  if (command.ok() && host_queries(*command).empty())
     if (Status logged = log_command(config->state, folder, words, *command); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {

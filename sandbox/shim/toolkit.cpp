@@ -73,13 +73,17 @@ Status copy_runtime(const fs::path& libraries) {
   // What travels with it, since not every machine has it, is looked for beside it: by the linker and when it is loaded.
   for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
     if (library.path().filename().string().starts_with("libtbb.so")) KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
-  std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(" + copy.string() + ")\n";
+  if (copy.string().find('"') != std::string::npos)
+    return environment_error("linkers cannot be told of " + copy.string() + ", whose path holds a \"; give another folder with --state");
+  std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(\"" + copy.string() + "\")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
     KERNELIFT_TRY(write_atomically(libraries / name, script));
-  // Builds name these out of habit. What they export is in our headers or nowhere; an empty archive links.
-  for (const char* name :
-       {"libcudadevrt.a", "libcuda.a", "libnvToolsExt.a", "libroctx64.a", "libcurand.a", "libcurand_static.a"})
-    KERNELIFT_TRY(write_atomically(libraries / name, std::string_view("!<arch>\n")));
+  // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our headers
+  // or nowhere (unsupported.cpp says so where it is used); an empty archive links.
+  for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft", "cufftw", "cusolver", "cusparse",
+                           "nvJitLink", "nvrtc", "nvidia-ml"})
+    for (const char* kind : {".a", "_static.a"})
+      KERNELIFT_TRY(write_atomically(libraries / ("lib" + std::string(name) + kind), std::string_view("!<arch>\n")));
   return done();
 }
 

@@ -15,6 +15,7 @@ struct Kind {
 };
 
 constexpr std::string_view kMissing = "file not found", kOnGpu = "build and record this program on a machine with its GPU";
+constexpr std::string_view kAmd = "HIP programs run on the CPU device alone; where the program has a CUDA form, record that on a machine with an NVIDIA GPU";
 constexpr std::string_view kFromToolkit = "with the CUDA toolkit's headers it is: apt-get install cuda-toolkit-13-0";
 constexpr std::string_view kUndeclared = "undeclared identifier", kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
 constexpr std::string_view kDriver = "the driver API (cu…)", kByRuntime = "call the runtime API and launch with <<<>>>";
@@ -23,7 +24,12 @@ constexpr Kind kKinds[] = {
     {"'thrust/", kMissing, "the library thrust", kFromToolkit},
     {"'cuda/", kMissing, "CUDA's C++ library libcu++", kFromToolkit},
     {"'nv/", kMissing, "CUDA's C++ library libcu++", kFromToolkit},
-    {"'mma.h'", kMissing, "matrix operations of tensor cores (wmma)", kOnGpu},
+    {"'mma.h'", kMissing, "the interface of tensor cores (wmma)", kOnGpu},
+    {"'cuda_fp8.h", kMissing, "a number of 8 bits (cuda_fp8.h)", kOnGpu},
+    {"'cuda_fp6.h", kMissing, "a number of 6 bits (cuda_fp6.h)", kOnGpu},
+    {"'cuda_fp4.h", kMissing, "a number of 4 bits (cuda_fp4.h)", kOnGpu},
+    {"'cuda_awbarrier", kMissing, "an asynchronous barrier (cuda_awbarrier.h)", kOnGpu},
+    {"'cuda_gl_interop.h", kMissing, "OpenGL", kOnGpu},
     {"'curand", kMissing, "the host interface of the library cuRAND", "generate numbers in kernels (curand_kernel.h), or build and record this program on a machine with its GPU"},
     {"'cublas", kMissing, "the library cuBLAS", kOnGpu},
     {"'cusparse", kMissing, "the library cuSPARSE", kOnGpu},
@@ -32,16 +38,21 @@ constexpr Kind kKinds[] = {
     {"'cudnn", kMissing, "the library cuDNN", kOnGpu},
     {"'nccl", kMissing, "the library NCCL", kOnGpu},
     {"'npp", kMissing, "the library NPP", kOnGpu},
+    {"'nvjpeg", kMissing, "the library nvJPEG", kOnGpu},
+    {"'nvml", kMissing, "the library NVML", kOnGpu},
+    {"'cupti", kMissing, "the library CUPTI", kOnGpu},
+    {"'optix", kMissing, "ray tracing (OptiX)", kOnGpu},
+    {"'cute/", kMissing, "the library CUTLASS's tensor-core code", kOnGpu},
     {"'nvrtc", kMissing, "compilation at run time (NVRTC)", kOnGpu},
     {"'cutlass/", kMissing, "the library CUTLASS's tensor-core code", kOnGpu},
-    {"'hipcub/", kMissing, "the library hipCUB", kOnGpu},
-    {"'rocprim/", kMissing, "the library rocPRIM", kOnGpu},
-    {"'hiprand", kMissing, "the library hipRAND", kOnGpu},
-    {"'rocrand", kMissing, "the library rocRAND", kOnGpu},
-    {"'rocblas", kMissing, "the library rocBLAS", kOnGpu},
-    {"'hipblas", kMissing, "the library hipBLAS", kOnGpu},
-    {"'hipsparse", kMissing, "the library hipSPARSE", kOnGpu},
-    {"'hipfft", kMissing, "the library hipFFT", kOnGpu},
+    {"'hipcub/", kMissing, "the library hipCUB", kAmd},
+    {"'rocprim/", kMissing, "the library rocPRIM", kAmd},
+    {"'hiprand", kMissing, "the library hipRAND", kAmd},
+    {"'rocrand", kMissing, "the library rocRAND", kAmd},
+    {"'rocblas", kMissing, "the library rocBLAS", kAmd},
+    {"'hipblas", kMissing, "the library hipBLAS", kAmd},
+    {"'hipsparse", kMissing, "the library hipSPARSE", kAmd},
+    {"'hipfft", kMissing, "the library hipFFT", kAmd},
     {"kernel launch from __device__ or __global__ function", "error", kLaunchOnDevice, "launch from host code"},
     {"cudaLaunchDevice", kUndeclared, kLaunchOnDevice, "launch from host code"},
     {"'cuInit'", kUndeclared, kDriver, kByRuntime},

@@ -133,7 +133,7 @@ add_executable(app app.cu host.cpp)
 set_target_properties(app PROPERTIES CUDA_ARCHITECTURES "80;90")
 target_compile_definitions(app PRIVATE MESSAGE="hello world")
 target_include_directories(app PRIVATE inc)
-target_link_libraries(app PRIVATE CUDA::cudart)
+target_link_libraries(app PRIVATE CUDA::cudart CUDA::cublas CUDA::cufft)
 )");
   write("app.cu", kProgram);
   write("host.cpp", "#include <cuda_runtime.h>\nint devices() { int n = 0; cudaGetDeviceCount(&n); return n; }\n");
@@ -169,7 +169,8 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
       {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n", "error: a launch from device code (dynamic parallelism)"},
       {"texture<float, 2> t;\n", "a.cu:1:1: error: a texture reference"},
       {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n", "texture and surface fetches are not supported"},
-      {"#include <mma.h>\n", "a.cu:1:10: error: matrix operations of tensor cores"},
+      {"#include <mma.h>\n", "a.cu:1:10: error: the interface of tensor cores (wmma)"},
+      {"#include <cuda_fp8.h>\n", "a.cu:1:10: error: a number of 8 bits (cuda_fp8.h) is not supported"},
       {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n", "a thread block cluster"},
       {"__global__ void k() { asm volatile(\"bra L; L:\"); }\n", "inline PTX"},
   };
@@ -185,10 +186,32 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   EXPECT_THAT(run("nvcc a.cu -o a").err, HasSubstr("a.cu:2:33: error: the driver API (cu…) is not supported"));
   write("a.cpp", "int main() { hipModule_t m; return hipModuleLoad(&m, \"k.co\"); }\n");
   EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:14: error: a module loaded at run time"));
+  write("a.cpp", "#include <hiprand/hiprand.h>\n");
+  EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:10: error: the library hipRAND is not supported by Kernelift's CPU device; HIP programs run on the CPU device alone"));
   write("a.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return 0; }\n");
   EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0) << "named out of habit, needed for nothing";
   write("a.cu", "extern \"C\" int cublasCreate_v2(void**);\nint main() { void* h; return cublasCreate_v2(&h); }\n");
   EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err, HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
+}
+
+TEST_F(Shims, HandQuestionsOnToTheHostCompiler) {
+  ProcessOutcome outcome = run("nvcc .c -Xcompiler '-dumpfullversion -dumpversion'");
+  EXPECT_EQ(outcome.out, run("g++ -dumpfullversion -dumpversion").out);
+  EXPECT_THAT(run("nvcc .c -Xcompiler --version").out, HasSubstr("g++"));
+  EXPECT_TRUE(log().empty()) << log().dump(1);
+}
+
+TEST_F(Shims, WorkInAFolderOfAnyName) {
+  config_.root = folder() / "a (b); 'ü' &c/toolkit";
+  ASSERT_TRUE(create_toolkit(config_, executable_folder() / "kernelift-shim").ok());
+  write("a.cu", kProgram);
+  const std::string nvcc = "\"" + config_.root.string() + "/bin/nvcc\"";
+  expect_ok(nvcc + R"( '-DMESSAGE="all right"' a.cu -o a -lcublas)");
+  EXPECT_EQ(run("./a").out, "all right\n");
+  config_.root = folder() / "a\"b";
+  Status refused = create_toolkit(config_, executable_folder() / "kernelift-shim");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("holds a \""));
 }
 
 TEST_F(Shims, KeepSourcesOfOneNameApartInALibrary) {
