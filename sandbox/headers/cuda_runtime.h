@@ -22,6 +22,7 @@
 
 #include "kernelift/types/make_vectors.h"
 #include "cuda_runtime_api.h"
+#include "library_types.h"
 #ifdef __cplusplus
 #include "kernelift/runtime/templates.h"
 #endif

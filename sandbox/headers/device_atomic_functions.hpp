@@ -1,0 +1,3 @@
+// atomicAdd and its kin.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,3 @@
+// __hiloint2double and its kin.
+#pragma once
+#include "cuda_runtime.h"

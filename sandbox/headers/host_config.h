@@ -1,0 +1,3 @@
+// What the host compiler must be: any.
+#pragma once
+#include "crt/host_defines.h"

@@ -1,0 +1,3 @@
+// As sm_20_atomic_functions.h.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,3 @@
+// Refused by name where used.
+#pragma once
+#include "cuda_runtime.h"
