@@ -369,6 +369,27 @@ TEST_F(CaptureTest, BelievesNoFieldOfALineOnlyBecauseItsChecksumIsRight) {
   EXPECT_GT(refused, 100);
 }
 
+TEST_F(CaptureTest, LosesNoInstanceWhateverAFieldOfItsManifestSays) {
+  write_two();
+  const Json sound = *read_json(folder_ / "manifest.json");
+  int damaged = 0;
+  for_each_leaf(sound.at("capture"), [&](const Json& changed, const std::string& where) {
+    Json manifest = sound;
+    manifest["capture"] = changed;
+    auto text = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+    manifest["hash"] = hash_text(text(changed)).hex();
+    std::string whole = text(manifest);
+    overwrite(folder_ / "manifest.json", std::as_bytes(std::span(whole.data(), whole.size())));
+    auto capture = Capture::open(folder_);
+    ASSERT_TRUE(capture.ok()) << where << ": " << capture.error().message;
+    EXPECT_EQ(capture->instances().size(), 2u) << where;
+    if (capture->damage().empty()) return;
+    EXPECT_THAT(capture->damage()[0], HasSubstr("manifest.json")) << where;
+    ++damaged;
+  });
+  EXPECT_GT(damaged, 50);
+}
+
 TEST_F(CaptureTest, SaysThatAFolderHoldsNoCapture) {
   auto capture = Capture::open(scratch_.path() / "nothing");
   ASSERT_FALSE(capture.ok());

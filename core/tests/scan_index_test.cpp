@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
+#include "core/tests/json_leaves.h"
 
 namespace kernelift {
 namespace {
@@ -69,6 +70,22 @@ TEST(ScanIndex, DamageGivesAClearErrorNeverACrash) {
       EXPECT_NE(index.error().message.find("scan.json"), std::string::npos) << index.error().message;
     }
   EXPECT_GT(refused, good.size() / 11);
+}
+
+TEST(ScanIndex, TakesOrRefusesWhateverOneOfItsFieldsSays) {
+  int refused = 0;
+  for_each_leaf(to_json(sample()), [&](const Json& changed, const std::string& where) {
+    auto index = scan_index_from_json(changed, "scan.json");
+    if (!index.ok()) {
+      EXPECT_NE(index.error().message.find("scan.json"), std::string::npos) << where << ": " << index.error().message;
+      ++refused;
+      return;
+    }
+    (void)index->find("app::k(float*)");
+    auto again = scan_index_from_json(to_json(*index), where);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+  });
+  EXPECT_GT(refused, 100);
 }
 
 }  // namespace
