@@ -1,7 +1,8 @@
 // See mep_space.h. Grid scaling: for a site grid of the form `… / D(knobs)` the candidate's axis is
 // ceil_div(g * D(original), D(new)), where g is the recorded axis, so it works for every instance without knowing n. It
 // covers at least what the site itself would launch, which is checked numerically for every instance and value; a value
-// for which it would launch less is dropped.
+// for which it would launch less is dropped. Numbers of the record stand in these rules only where the source fixes them:
+// a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is.
 #include "tuner/space/mep_space.h"
 
 #include <algorithm>
@@ -70,159 +71,195 @@ bool any_of(const std::set<std::string>& names, const std::set<std::string>& wan
 
 }  // namespace
 
-MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
-  MepSpace result;
-  result.parent_ = parent;
-  result.kernel_name_ = mep.kernel_name;
-  std::vector<Tunable> parameters;
-  std::vector<Expression> constraints;
-  auto leave = [&](const std::string& name, const std::string& why) { result.left_alone_.push_back(name + ": " + why); };
-  std::string contradiction;
-  auto model = LaunchModel::fit(mep, contradiction);
-
-  Bindings original;
-  for (auto& knob : mep.knobs) {
-    auto found = parent.values.find(knob.name);
-    original[knob.name] = found == parent.values.end() ? knob.value : found->second;
+/// The parts of create(), in their order: which knobs there are decides what of the launch follows them, that decides
+/// whether the block's shape is free, and only then is known how many threads a block may come to have.
+class MepSpace::Builder {
+ public:
+  Builder(const Mep& mep, const Candidate& parent) : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
+    made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
+    for (auto& knob : mep.knobs) {
+      auto found = parent.values.find(knob.name);
+      original_[knob.name] = found == parent.values.end() ? knob.value : found->second;
+      recorded_[knob.name] = knob.value;
+    }
   }
-  // The grid expressions count from the record, which was made with the MEP's own values.
-  Bindings recorded;
-  for (auto& knob : mep.knobs) recorded[knob.name] = knob.value;
+  void add_knobs();
+  void follow_knobs();
+  void add_block_shape();
+  void limit_threads();
+  MepSpace finish();
 
-  std::set<std::string> geometry_knobs;
-  for (auto& knob : mep.knobs) {
-    if (std::any_of(std::begin(kGrid), std::end(kGrid), [&](auto* g) { return knob.name == g; }) ||
-        std::any_of(std::begin(kBlock), std::end(kBlock), [&](auto* b) { return knob.name == b; }) || knob.name == "shared") {
+ private:
+  void leave(const std::string& name, const std::string& why) { made_.left_alone_.push_back(name + ": " + why); }
+  bool scales_grid(const Knob& knob) const;
+  /// The grid would be as large as the site itself makes it, or larger, on every recorded instance.
+  bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
+  void add_block_axis(int axis);
+  /// Knobs that are no parameters, by value.
+  std::map<std::string, std::string> constants(const Bindings& values) const;
+
+  const Mep& mep_;
+  const Candidate& parent_;
+  std::string contradiction_;                ///< Why there is no model.
+  std::optional<LaunchModel> model_;
+  Bindings original_, recorded_;             ///< Knobs as in `parent`; as in the MEP, from which the grid expressions count.
+  MepSpace made_;
+  std::vector<Tunable> parameters_;
+  std::set<std::string> geometry_knobs_;     ///< Parameters that the launch follows.
+};
+
+bool MepSpace::Builder::scales_grid(const Knob& knob) const {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!model_->grid(axis) || !model_->block(axis)) return false;
+    if (!model_->grid(axis)->variables().contains(knob.name)) continue;
+    auto divisor = model_->divisor(axis);
+    if (!divisor || !divisor->evaluate(recorded_).ok()) return false;
+  }
+  return true;
+}
+
+void MepSpace::Builder::add_knobs() {
+  auto is_axis = [](auto& names, const std::string& name) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  for (auto& knob : mep_.knobs) {
+    if (is_axis(kGrid, knob.name) || is_axis(kBlock, knob.name) || knob.name == "shared") {
       leave(knob.name, "shares its name with the recorded geometry");
+    } else if (!knob.in_kernel && !knob.in_geometry) {
       continue;
-    }
-    if (!knob.in_kernel && !knob.in_geometry) continue;
-    if (!find_knob(parent.source, knob.name, original[knob.name])) {
+    } else if (!find_knob(parent_.source, knob.name, original_[knob.name])) {
       leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
-      continue;
+    } else if (knob.in_geometry && !model_) {
+      leave(knob.name, "how the grid follows it is not known: " + contradiction_);
+    } else if (knob.in_geometry && !scales_grid(knob)) {
+      leave(knob.name, "how the grid follows it is not clear from the launch site");
+    } else {
+      if (knob.in_geometry) geometry_knobs_.insert(knob.name);
+      parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
+      made_.knobs_.push_back(knob.name);
     }
-    auto values = values_around(original[knob.name]);
-    if (knob.in_geometry) {
-      if (!model) {
-        leave(knob.name, "how the grid follows it is not known: " + contradiction);
-        continue;
-      }
-      bool known = true;
-      for (int axis = 0; axis < 3; ++axis) {
-        if (!model->grid(axis) || !model->block(axis)) {
-          known = false;
-        } else if (model->grid(axis)->variables().contains(knob.name)) {
-          auto divisor = model->divisor(axis);
-          known = known && divisor && divisor->evaluate(recorded).ok();
-        }
-      }
-      if (!known) {
-        leave(knob.name, "how the grid follows it is not clear from the launch site");
-        continue;
-      }
-      geometry_knobs.insert(knob.name);
-    }
-    parameters.push_back(make_parameter(knob.name, std::move(values), original[knob.name]));
-    result.knobs_.push_back(knob.name);
   }
+}
 
-  // Grid and block axes that depend on a knob that is now a parameter.
-  std::map<std::string, std::string> fixed;  // Knobs that are not parameters stand for their value.
-  for (auto& knob : mep.knobs)
-    if (std::none_of(parameters.begin(), parameters.end(), [&](auto& p) { return p.name == knob.name; }))
-      fixed[knob.name] = std::to_string(knob.value);
-  for (int axis = 0; model && axis < 3; ++axis) {
-    if (model->grid(axis) && any_of(model->grid(axis)->variables(), geometry_knobs)) {
-      auto divisor = model->divisor(axis);
+std::map<std::string, std::string> MepSpace::Builder::constants(const Bindings& values) const {
+  std::map<std::string, std::string> fixed;
+  for (auto& knob : mep_.knobs)
+    if (std::none_of(parameters_.begin(), parameters_.end(), [&](auto& p) { return p.name == knob.name; }))
+      fixed[knob.name] = std::to_string(values.at(knob.name));
+  return fixed;
+}
+
+bool MepSpace::Builder::covers(const Expression& grid, int axis, const Bindings& knobs) const {
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    auto& recorded_grid = mep_.instances[i].geometry.grid;
+    Bindings bound = knobs;
+    bound["gx"] = recorded_grid.x, bound["gy"] = recorded_grid.y, bound["gz"] = recorded_grid.z;
+    auto wanted = model_->grid_at(axis, i, knobs), got = grid.evaluate(bound);
+    if (!wanted.ok() || !got.ok() || *got < *wanted) return false;
+  }
+  return true;
+}
+
+void MepSpace::Builder::follow_knobs() {
+  auto fixed = constants(recorded_);
+  for (int axis = 0; model_ && axis < 3; ++axis) {
+    if (model_->grid(axis) && any_of(model_->grid(axis)->variables(), geometry_knobs_)) {
+      auto divisor = model_->divisor(axis);
       Expression grid = *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " +
-                                           std::to_string(*divisor->evaluate(recorded)) + ", " +
+                                           std::to_string(*divisor->evaluate(recorded_)) + ", " +
                                            substitute(*divisor, fixed).text() + ")");
-      result.rules_.push_back({true, axis, grid});
-      for (auto& parameter : parameters) {
-        if (!model->grid(axis)->variables().contains(parameter.name)) continue;
+      made_.rules_.push_back({true, axis, grid});
+      for (auto& parameter : parameters_) {
+        if (!model_->grid(axis)->variables().contains(parameter.name)) continue;
         std::erase_if(parameter.values, [&](int64_t value) {
-          if (value == original[parameter.name]) return false;
-          Bindings knobs = original;
+          Bindings knobs = original_;
           knobs[parameter.name] = value;
-          for (size_t i = 0; i < mep.instances.size(); ++i) {
-            auto& recorded_grid = mep.instances[i].geometry.grid;
-            Bindings bound = knobs;
-            bound["gx"] = recorded_grid.x, bound["gy"] = recorded_grid.y, bound["gz"] = recorded_grid.z;
-            auto wanted = model->grid_at(axis, i, knobs), got = grid.evaluate(bound);
-            if (!wanted.ok() || !got.ok() || *got < *wanted) return true;
-          }
-          return false;
+          return value != original_[parameter.name] && !covers(grid, axis, knobs);
         });
-        parameter = make_parameter(parameter.name, parameter.values, original[parameter.name]);
+        parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
     }
-    if (model->block(axis) && any_of(model->block(axis)->variables(), geometry_knobs))
-      result.rules_.push_back({false, axis, substitute(*model->block(axis), fixed)});
+    if (model_->block(axis) && any_of(model_->block(axis)->variables(), geometry_knobs_))
+      made_.rules_.push_back({false, axis, substitute(*model_->block(axis), fixed)});
   }
+}
 
-  // The block size itself, where no knob feeds it and the kernel asks for it at run time.
-  bool kernel_asks = mentions(parent.source, "blockDim");
-  for (int axis = 0; axis < 3 && kernel_asks && geometry_knobs.empty(); ++axis) {
-    if (!model || !model->grid(axis) || !model->block(axis)) {
+void MepSpace::Builder::add_block_shape() {
+  // Only where no knob feeds the block and the kernel asks for its size at run time.
+  if (!mentions(parent_.source, "blockDim") || !geometry_knobs_.empty()) return;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!model_ || !model_->grid(axis) || !model_->block(axis)) {
       if (axis == 0) leave("block size", "the launch site's expressions do not say how the grid follows it");
-      break;
+      return;
     }
-    int64_t recorded_block = 0;
-    bool uniform = true;
-    for (auto& instance : mep.instances) {
-      auto& block = instance.geometry.block;
-      int64_t here = axis == 0 ? block.x : axis == 1 ? block.y : block.z;
-      uniform = uniform && (!recorded_block || recorded_block == here);
-      recorded_block = here;
-    }
-    if (!uniform || recorded_block <= 1) continue;
-    std::string spelled = model->block(axis)->text();
-    bool simple = spelled.find_first_of(" (") == spelled.npos;
-    auto divisor = model->divisor(axis);
-    bool divides = divisor && (divisor->text() == spelled ||
-                               (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
-    bool independent = model->grid(axis)->variables().empty() ||
-                       (!divisor && !model->grid(axis)->variables().contains(spelled));
-    if (!simple || (!divides && !independent)) continue;
-    std::string name = kBlockParameter[axis];
-    if (divides)
-      result.rules_.push_back({true, axis, *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " +
-                                                              std::to_string(recorded_block) + ", " + name + ")")});
-    result.rules_.push_back({false, axis, *Expression::parse(name)});
-    auto held = parent.values.find(name);
-    int64_t current = held == parent.values.end() ? recorded_block : held->second;
-    auto values = values_around(current);
-    std::erase_if(values, [](int64_t value) { return value > kLargestBlock; });
-    parameters.push_back(make_parameter(name, values, current));
+    add_block_axis(axis);
   }
+}
 
-  // Threads of a block, per distinct recorded block.
+void MepSpace::Builder::add_block_axis(int axis) {
+  int64_t recorded_block = 0;
+  for (auto& instance : mep_.instances) {
+    auto& block = instance.geometry.block;
+    int64_t here = axis == 0 ? block.x : axis == 1 ? block.y : block.z;
+    if (recorded_block && recorded_block != here) return;
+    recorded_block = here;
+  }
+  if (recorded_block <= 1) return;
+  std::string spelled = model_->block(axis)->text();
+  bool simple = spelled.find_first_of(" (") == spelled.npos;
+  auto divisor = model_->divisor(axis);
+  bool divides = divisor && (divisor->text() == spelled ||
+                             (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
+  bool independent = model_->grid(axis)->variables().empty() ||
+                     (!divisor && !model_->grid(axis)->variables().contains(spelled));
+  if (!simple || (!divides && !independent)) return;
+  std::string name = kBlockParameter[axis];
+  // A block that the application computes may be another one when the patch is in: then the grid follows that one.
+  std::string before = model_->block(axis)->variables().empty() ? std::to_string(recorded_block) : kBlock[axis];
+  if (divides)
+    made_.rules_.push_back({true, axis, *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + before + ", " + name + ")")});
+  made_.rules_.push_back({false, axis, *Expression::parse(name)});
+  auto held = parent_.values.find(name);
+  int64_t current = held == parent_.values.end() ? recorded_block : held->second;
+  auto values = values_around(current);
+  std::erase_if(values, [](int64_t value) { return value > kLargestBlock; });
+  parameters_.push_back(make_parameter(name, values, current));
+}
+
+void MepSpace::Builder::limit_threads() {
+  // One limit per distinct recorded block.
   std::set<std::string> seen;
-  for (auto& instance : mep.instances) {
+  for (auto& instance : mep_.instances) {
     std::string product;
     bool varies = false;
     const uint32_t axes[] = {instance.geometry.block.x, instance.geometry.block.y, instance.geometry.block.z};
     for (int axis = 0; axis < 3; ++axis) {
       std::string factor = std::to_string(axes[axis]);
-      for (auto& rule : result.rules_)
+      for (auto& rule : made_.rules_)
         if (!rule.is_grid && rule.axis == axis) factor = rule.expression.text(), varies = true;
       product += (axis ? " * (" : "(") + factor + ")";
     }
     if (!varies || !seen.insert(product).second) continue;
-    if (auto limit = Expression::parse(product + " <= " + std::to_string(kLargestBlock)); limit.ok()) constraints.push_back(*limit);
+    if (auto limit = Expression::parse(product + " <= " + std::to_string(kLargestBlock)); limit.ok()) made_.constraints_.push_back(*limit);
   }
-  std::erase_if(parameters, [](auto& parameter) { return parameter.values.size() < 2; });
-  std::map<std::string, std::string> constant;  // Parameters that fell away are constants now.
-  for (auto& knob : mep.knobs)
-    if (std::none_of(parameters.begin(), parameters.end(), [&](auto& p) { return p.name == knob.name; }))
-      constant[knob.name] = std::to_string(original[knob.name]);
-  for (auto& constraint : constraints) constraint = substitute(constraint, constant);
-  for (auto& rule : result.rules_) rule.expression = substitute(rule.expression, constant);
-  result.constraints_ = constraints;
-  auto space = Space::create(std::move(parameters), constraints);
+}
+
+MepSpace MepSpace::Builder::finish() {
+  std::erase_if(parameters_, [](auto& parameter) { return parameter.values.size() < 2; });
+  auto fixed = constants(original_);  // Those that fell away too.
+  for (auto& constraint : made_.constraints_) constraint = substitute(constraint, fixed);
+  for (auto& rule : made_.rules_) rule.expression = substitute(rule.expression, fixed);
+  auto space = Space::create(std::move(parameters_), made_.constraints_);
   KERNELIFT_ASSERT(space.ok(), "constraints speak of parameters only");
-  result.space_ = std::move(*space);
-  return result;
+  made_.space_ = std::move(*space);
+  return std::move(made_);
+}
+
+MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
+  Builder builder(mep, parent);
+  builder.add_knobs();
+  builder.follow_knobs();
+  builder.add_block_shape();
+  builder.limit_threads();
+  return builder.finish();
 }
 
 MepSpace MepSpace::without(size_t index) const {
@@ -252,9 +289,17 @@ Candidate MepSpace::materialise(const Point& point) const {
     candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
+  // Axes that nothing turned stay what the application makes of them, whatever was recorded.
+  auto turned = [&](const AxisRule& rule) {
+    auto names = rule.expression.variables();
+    for (size_t p = 0; p < point.size(); ++p)
+      if (point[p] != space_.parameters()[p].start && names.contains(space_.parameters()[p].name)) return true;
+    return false;
+  };
   for (auto& launch : candidate.launches) {
     std::map<std::string, std::string> by;
-    for (auto& rule : rules_) by[rule.is_grid ? kGrid[rule.axis] : kBlock[rule.axis]] = rule.expression.text();
+    for (auto& rule : rules_)
+      if (turned(rule)) by[rule.is_grid ? kGrid[rule.axis] : kBlock[rule.axis]] = rule.expression.text();
     // A launch that already speaks of these parameters (a parent of this tier) follows by its values alone.
     for (int axis = 0; axis < 3; ++axis) {
       auto follow = [&](Expression& expression) {

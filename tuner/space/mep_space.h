@@ -27,6 +27,7 @@ class MepSpace {
   MepSpace without(size_t index) const;
 
  private:
+  class Builder;
   /// One grid or block axis as a function of parameters, over the recorded geometry.
   struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; };
 

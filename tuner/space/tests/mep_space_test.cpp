@@ -119,6 +119,29 @@ TEST(MepSpace, OffersTheBlockSizeHeldInAVariableOfTheSite) {
   EXPECT_EQ(space.space().parameters().at(0).name, "block_x");
 }
 
+TEST(MepSpace, CountsFromTheBlockThatTheApplicationComputesThen) {
+  Mep mep = mep_with("(n + bs - 1) / bs", "bs", 4, 256, 1000);
+  auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
+  Candidate candidate = space.materialise(with(space.space(), "block_x", 128));
+  // Recorded with 256; another day it runs with 512 and two blocks, which are 1024 threads as well.
+  for (uint32_t block : {64u, 256u, 512u}) {
+    auto geometry = candidate.launches.at(0).evaluate({{(1000 + block - 1) / block, 1, 1}, {block, 1, 1}}, candidate.values);
+    EXPECT_EQ(geometry->grid.x, 8u) << block;
+    EXPECT_EQ(geometry->block.x, 128u);
+  }
+}
+
+TEST(MepSpace, LeavesAxesThatItDoesNotTurnToTheApplication) {
+  Mep mep = mep_with("(n + bs - 1) / bs", "bs", 4, 16, 64);
+  mep.launches[0].grid[1] = "(n + bs - 1) / bs", mep.launches[0].block[1] = "bs";
+  for (auto& instance : mep.instances) instance.geometry.grid.y = 4, instance.geometry.block.y = 16;
+  auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x + blockDim.y; }"));
+  Candidate candidate = space.materialise(with(space.space(), "block_y", 32));
+  auto& launch = candidate.launches.at(0);
+  EXPECT_EQ(launch.grid[0].text() + " " + launch.block[0].text(), "gx bx");
+  EXPECT_EQ(launch.evaluate({{8, 8, 1}, {8, 8, 1}}, candidate.values)->text(), "<<<(8,2,1), (8,32,1)>>>");
+}
+
 TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
   Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
   EXPECT_TRUE(MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
