@@ -2,21 +2,15 @@
 #include "tuner/history.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
+#include <cmath>
 
 namespace kernelift {
 namespace {
 
-bool faster(const RunTrial* a, const RunTrial* b) {
-  double left = a->verdict.speedup_low(), right = b->verdict.speedup_low();
-  return left != right ? left > right : a->id < b->id;
-}
-
-/// What was run, where the evaluator told images apart: equal code need not be confirmed twice.
-std::optional<Hash> code_of(const RunTrial& trial) {
+/// What was run, where the evaluator told images apart: equal code need not be confirmed twice. Else each is its own.
+Hash code_of(const RunTrial& trial, const Hash& key) {
   auto image = trial.verdict.counters.find("image_id");
-  if (image == trial.verdict.counters.end()) return std::nullopt;
+  if (image == trial.verdict.counters.end()) return key;
   Candidate run;
   run.launches = trial.candidate.launches, run.scratch = trial.candidate.scratch;
   if (!run.launches.empty() || !run.scratch.empty()) run.values = trial.candidate.values;
@@ -24,29 +18,70 @@ std::optional<Hash> code_of(const RunTrial& trial) {
   return run.key();
 }
 
+template <class Trials>
+auto* by_id(Trials& trials, int64_t id) {
+  auto found = std::lower_bound(trials.begin(), trials.end(), id, [](const RunTrial& trial, int64_t wanted) { return trial.id < wanted; });
+  return found != trials.end() && found->id == id ? &*found : nullptr;
+}
+
 }  // namespace
+
+double History::hoped(const Verdict& verdict) { return std::sqrt(verdict.speedup() * verdict.speedup_low()); }
+
+bool History::Standings::Faster::operator()(const RunTrial* a, const RunTrial* b) const {
+  double left = by(a->verdict), right = by(b->verdict);
+  return left != right ? left > right : a->id < b->id;
+}
+
+void History::Standings::add(const RunTrial* trial, const Hash& code) {
+  auto [place, fresh] = leaders_.try_emplace(code, trial);
+  if (!fresh) {
+    if (!order_.key_comp()(trial, place->second)) return;
+    order_.erase(place->second);
+    place->second = trial;
+  }
+  order_.insert(trial);
+}
+
+std::vector<const RunTrial*> History::Standings::first(size_t count) const {
+  std::vector<const RunTrial*> chosen;
+  for (auto place = order_.begin(); place != order_.end() && chosen.size() < count; ++place) chosen.push_back(*place);
+  return chosen;
+}
 
 const RunTrial& History::add(RunTrial trial) {
   trials_.push_back(std::move(trial));
   const RunTrial* added = &trials_.back();
-  keys_.emplace(added->candidate.key(), added);
-  if (!baseline_ && added->candidate.tier == "baseline") baseline_ = added;
-  if (added->verdict.ok()) {
-    if (!best_ || faster(added, best_)) best_ = added;
-    if (added->applicable() && (!best_applicable_ || faster(added, best_applicable_))) best_applicable_ = added;
+  Hash key = added->candidate.key();
+  keys_.emplace(key, added);
+  ++tiers_[added->candidate.tier];
+  bool original = added->candidate.tier == "baseline";
+  if (!baseline_ && original) baseline_ = added;
+  if (!added->verdict.ok()) {
+    ++failed_;
+    return *added;
   }
+  Hash code = code_of(*added, key);
+  auto& verdict = added->verdict;
+  bool hopeful = !original && verdict.speedup_low() <= 1 && verdict.speedup() > kSmallestGain;
+  working_.add(added, code);
+  if (hopeful) hopeful_.add(added, code);
+  if (!added->applicable()) return *added;
+  applicable_.add(added, code);
+  if (hopeful) hopeful_applicable_.add(added, code);
   return *added;
 }
 
 void History::confirm(int64_t id, Verdict verdict) {
-  for (auto& trial : trials_)
-    if (trial.id == id) trial.confirmed = std::move(verdict);
+  if (RunTrial* trial = by_id(trials_, id)) trial->confirmed = std::move(verdict);
 }
 
-const RunTrial* History::find(int64_t id) const {
-  auto found = std::lower_bound(trials_.begin(), trials_.end(), id, [](const RunTrial& trial, int64_t wanted) { return trial.id < wanted; });
-  return found != trials_.end() && found->id == id ? &*found : nullptr;
+size_t History::count_of(const std::string& tier) const {
+  auto found = tiers_.find(tier);
+  return found == tiers_.end() ? 0 : found->second;
 }
+
+const RunTrial* History::find(int64_t id) const { return by_id(trials_, id); }
 
 const RunTrial* History::by_key(const Hash& key) const {
   auto found = keys_.find(key);
@@ -54,38 +89,23 @@ const RunTrial* History::by_key(const Hash& key) const {
 }
 
 std::vector<const RunTrial*> History::best_sources(size_t count) const {
-  std::vector<const RunTrial*> working, chosen;
-  for (auto& trial : trials_)
-    if (trial.verdict.ok() && trial.applicable()) working.push_back(&trial);
-  std::sort(working.begin(), working.end(), faster);
-  std::set<std::string> seen;
-  std::set<Hash> codes;
-  for (auto* trial : working) {
+  std::vector<const RunTrial*> chosen;
+  std::set<std::string_view> seen;
+  for (auto* trial : applicable_) {
     if (chosen.size() == count) break;
-    auto code = code_of(*trial);
-    if (seen.insert(trial->candidate.source).second && (!code || codes.insert(*code).second)) chosen.push_back(trial);
+    if (seen.insert(trial->candidate.source).second) chosen.push_back(trial);
   }
   return chosen;
 }
 
-std::vector<const RunTrial*> History::best_candidates(size_t count, bool applicable_only) const {
-  std::vector<const RunTrial*> winners;
-  const RunTrial* hopeful = nullptr;
-  for (auto& trial : trials_) {
-    if (!trial.verdict.ok() || trial.candidate.tier == "baseline" || (applicable_only && !trial.applicable())) continue;
-    if (trial.verdict.speedup_low() > 1) winners.push_back(&trial);
-    else if (trial.verdict.speedup() > kSmallestGain && (!hopeful || trial.verdict.speedup() > hopeful->verdict.speedup()))
-      hopeful = &trial;
-  }
-  if (winners.empty() && hopeful && count > 0) return {hopeful};
-  std::sort(winners.begin(), winners.end(), faster);
-  std::set<Hash> seen;
-  std::erase_if(winners, [&](auto* trial) {
-    auto code = code_of(*trial);
-    return code && !seen.insert(*code).second;
-  });
-  winners.resize(std::min(winners.size(), count));
-  return winners;
+std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {
+  auto chosen = (applicable_only ? applicable_ : working_).first(count);
+  std::erase_if(chosen, [](auto* trial) { return trial->verdict.speedup_low() <= 1 || trial->candidate.tier == "baseline"; });
+  return chosen;
+}
+
+std::vector<const RunTrial*> History::hopefuls(size_t count, bool applicable_only) const {
+  return (applicable_only ? hopeful_applicable_ : hopeful_).first(count);
 }
 
 }  // namespace kernelift

@@ -16,8 +16,11 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Of the time there is once the original is measured: what confirming all finalists may take, and what the leaders may.
-constexpr double kSmallReserve = 0.1, kMostReserve = 0.4;
+/// Of the time there is once the original is measured: what confirming all finalists may take, and more where noise hides
+/// who they are; what the leaders may, with the original measured anew; and what they must have, if they surely win.
+constexpr double kSmallReserve = 0.1, kNoisyReserve = 0.2, kMostReserve = 0.4, kLastReserve = 0.7;
+constexpr double kConfirming = 2;                         ///< A confirmation takes so many times a winner's screening.
+constexpr double kBusy = 2;                               ///< What confirming may cost, of what it is expected to.
 constexpr double kStoreSeconds = 0.2;                     ///< For what comes after the last confirmation.
 constexpr double kLatestWeight = 0.3;                     ///< Of the last answer in the expected wait for one.
 constexpr double kWorthTrying = 0.5;                      ///< Share of a full confirmation that a follower must have left.
@@ -29,6 +32,17 @@ constexpr int kRepeats = 64;                              ///< Known candidates 
 /// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have tried
 /// them on the hottest kernel before it breeds pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
+
+/// The noise of a busy machine left it open whether there is a gain: the interval is wide, and the bar lies in it. Such a
+/// finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
+bool said_nothing(const Verdict& confirmed) {
+  constexpr double kNoisy = 1.1;
+  double high = 0, weights = 0;
+  for (auto& timing : confirmed.timings) high += timing.weight / timing.speedup_high, weights += timing.weight;
+  high = high > 0 ? weights / high : 0;
+  double low = confirmed.speedup_low();
+  return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
+}
 
 struct InFlight {
   Candidate candidate;
@@ -56,6 +70,9 @@ class Tuning {
   double spent() const { return spent_before_ + elapsed(); }
   double left() const { return options_.seconds - kStoreSeconds - spent(); }
   bool timed() const { return options_.seconds > 0; }
+  Clock::time_point in(double seconds) const {
+    return now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
   bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
   /// What confirming those who lead now, and those who may yet, is expected to take.
   double confirming_seconds() const;
@@ -80,7 +97,14 @@ class Tuning {
   Status store(InFlight& done, const Verdict& verdict);
   /// Those to be confirmed, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
-  bool leads(const RunTrial* trial) const { return trial == history_.best() || trial == history_.best_applicable(); }
+  /// Those of a kind who seem to win, or else the one who may.
+  std::vector<const RunTrial*> likely(size_t count, bool applicable_only) const;
+  /// Nobody of its kind is likelier to win.
+  bool leads(const RunTrial* trial) const;
+  /// A source patch, or anything at all, was confirmed to win.
+  bool gained(bool applicable_only) const;
+  /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in line.
+  std::vector<const RunTrial*> second_chances() const;
   Status confirm_finalists();
   Result<bool> confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
@@ -115,6 +139,9 @@ Status Tuning::recall() {
 Status Tuning::measure_original(const Candidate& original) {
   if (history_.baseline()) return done();
   Verdict verdict = evaluator_.submit(original).get();
+  // A busy machine or a short time says nothing of the kernel.
+  if (verdict.outcome == Outcome::TimedOut && verdict.stage == Stage::Compile)
+    return answer_is_no("the original could not be compiled within the time that a candidate is given (" + verdict.detail + "); give it more time (--time)");
   if (!verdict.ok())
     return answer_is_no("the original kernel does not pass its own check: " + verdict.text() +
                         "; `kernelift replay` shows the details, and nothing can be tuned until it passes");
@@ -154,8 +181,7 @@ std::vector<size_t> Tuning::order() const {
   std::vector<size_t> ranking = bandit_.ranking();
   auto tried = [&](const char* tier) {
     auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
-    return static_cast<size_t>(std::count_if(history_.begin(), history_.end(), of_tier) +
-                               std::count_if(flying_.begin(), flying_.end(), of_tier));
+    return history_.count_of(tier) + static_cast<size_t>(std::count_if(flying_.begin(), flying_.end(), of_tier));
   };
   // A tier that is absent or has no idea leaves its share to the next.
   // Where many are measured at a time, rewrites of rewrites are reached only when more of them go first.
@@ -231,9 +257,24 @@ Status Tuning::collect_left_over() {
   return done();
 }
 
+std::vector<const RunTrial*> Tuning::likely(size_t count, bool applicable_only) const {
+  auto chosen = history_.winners(count, applicable_only);
+  return chosen.empty() ? history_.hopefuls(1, applicable_only) : chosen;
+}
+
+bool Tuning::leads(const RunTrial* trial) const {
+  const std::vector<const RunTrial*> alone{trial};
+  return likely(1, false) == alone || likely(1, true) == alone;
+}
+
+bool Tuning::gained(bool applicable_only) const {
+  const RunTrial* best = best_of(history_, applicable_only);
+  return best && best->confirmed && best->confirmed->speedup_low() > kSmallestGain;
+}
+
 std::vector<const RunTrial*> Tuning::finalists() const {
-  std::vector<const RunTrial*> chosen = history_.best_candidates(options_.finalists, false);
-  for (auto* trial : history_.best_candidates(options_.finalists, true))
+  std::vector<const RunTrial*> chosen = likely(options_.finalists, false);
+  for (auto* trial : likely(options_.finalists, true))
     if (std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
   std::erase_if(chosen, [](auto* trial) { return trial->confirmed.has_value(); });
   std::sort(chosen.begin(), chosen.end(), [&](auto* a, auto* b) {
@@ -246,12 +287,22 @@ double Tuning::confirming_seconds() const {
   ConfirmCost cost = evaluator_.confirm_cost();
   std::vector<const RunTrial*> waiting = finalists();
   auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
+  // What is expected was measured on the original, before the search. If a leader's screening took long, so will this.
+  for (auto* trial : waiting)
+    if (leads(trial)) cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
   // Nobody has won yet: whoever does at the last moment gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
   if (leading == 0) return std::min(kWorthTrying * cost.each, most_ever);
   double least = cost.once + cost.each * static_cast<double>(leading);
-  double all = cost.once + cost.each * static_cast<double>(waiting.size());
-  return std::min(most_ever, std::max(least, std::min(all, kSmallReserve * sitting_)));
+  // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that everything
+  // takes longer than it took the original.
+  bool hidden = history_.winners(1, false).empty();
+  if (hidden) least *= kBusy;
+  size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
+  double all = cost.once + cost.each * static_cast<double>(most);
+  double reserve = std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
+  // A winner that cannot be confirmed is worth nothing, however long the search for a better one.
+  return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, cost.each * static_cast<double>(leading)));
 }
 
 Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
@@ -265,27 +316,55 @@ Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_po
   return true;
 }
 
+std::vector<const RunTrial*> Tuning::second_chances() const {
+  std::vector<const RunTrial*> chosen;
+  for (auto& trial : history_)
+    if (trial.confirmed && said_nothing(*trial.confirmed)) chosen.push_back(&trial);
+  std::sort(chosen.begin(), chosen.end(), [](auto* a, auto* b) {
+    double left = a->confirmed->speedup(), right = b->confirmed->speedup();
+    return left != right ? left > right : a->id < b->id;
+  });
+  auto add = [&](const std::vector<const RunTrial*>& trials) {
+    for (auto* trial : trials)
+      if (!trial->confirmed && std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
+  };
+  for (bool applicable_only : {true, false}) add(history_.winners(2 * options_.finalists, applicable_only));
+  for (bool applicable_only : {true, false}) add(history_.hopefuls(options_.finalists, applicable_only));
+  chosen.resize(std::min(chosen.size(), 2 * options_.finalists));
+  return chosen;
+}
+
 Status Tuning::confirm_finalists() {
   evaluator_.abandon();
   KERNELIFT_TRY(collect_left_over());
   double once = evaluator_.confirm_cost().once;
   std::vector<const RunTrial*> waiting = finalists();
   int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
-  size_t confirmed = 0, good = 0;
+  auto worth_trying = [&] { return !timed() || left() >= kWorthTrying * evaluator_.confirm_cost().each; };
+  size_t confirmed = 0;
   for (auto* trial : waiting) {
     if (interrupted()) break;
     std::optional<Clock::time_point> deadline;
     if (timed()) {
-      double each = evaluator_.confirm_cost().each;
-      // A follower may have what is left, if that is worth the trouble or nothing better came of the leaders.
-      if (left() <= 0 || (leaders <= 0 && good > 0 && left() < kWorthTrying * each)) break;
+      // A follower may have what is left, if that is worth the trouble or nothing came of the leaders.
+      if (left() <= 0 || (leaders <= 0 && gained(false) && !worth_trying())) break;
       double share = left();
-      if (share > once) share = once + (share - once) / static_cast<double>(std::max<int64_t>(1, leaders));
-      deadline = now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(share));
+      if (share > once && leaders > 1) {
+        // Evenly, unless that would be too little for any of them.
+        double rest = share - once, each = evaluator_.confirm_cost().each, even = rest / static_cast<double>(leaders);
+        share = once + (even >= kWorthTrying * each ? even : std::min(rest, each));
+      }
+      deadline = in(share);
     }
     --leaders, once = 0;
     KERNELIFT_ASSIGN(bool answered, confirm(*trial, deadline));
-    confirmed += answered, good += answered && trial->confirmed->ok();
+    confirmed += answered;
+  }
+  for (auto* trial : second_chances()) {
+    if (interrupted() || !worth_trying()) break;
+    if (gained(false) && (gained(true) || !trial->applicable())) continue;
+    KERNELIFT_ASSIGN(bool answered, confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
+    confirmed += answered;
   }
   if (!waiting.empty() && confirmed == 0 && !interrupted())
     unconfirmed_ = "the time was over before any finalist could be confirmed, so these figures are from the search only; "
@@ -297,7 +376,7 @@ void Tuning::report_progress(bool improved, std::string message) {
   if (!options_.progress) return;
   Progress progress;
   progress.tried = static_cast<size_t>(tried());
-  for (auto& trial : history_) progress.failed += !trial.verdict.ok();
+  progress.failed = history_.failed();
   progress.in_flight = flying_.size();
   if (auto* best = history_.best(); best && best != history_.baseline()) {
     progress.best = std::max(1.0, best->verdict.speedup_low());
@@ -313,15 +392,14 @@ void Tuning::report_progress(bool improved, std::string message) {
 }
 
 TuneReport Tuning::report() const {
+  auto copy_of = [](const RunTrial* trial) { return trial ? std::optional(*trial) : std::nullopt; };
   TuneReport report;
-  std::vector<RunTrial> trials(history_.begin(), history_.end());
-  if (history_.baseline()) report.baseline = *history_.baseline();
-  report.best = best_of(trials, false), report.best_applicable = best_of(trials, true);
-  report.tried = static_cast<size_t>(tried());
-  for (auto& trial : trials) {
+  report.baseline = copy_of(history_.baseline());
+  report.best = copy_of(best_of(history_, false)), report.best_applicable = copy_of(best_of(history_, true));
+  report.tried = static_cast<size_t>(tried()), report.failed = history_.failed();
+  for (auto& trial : history_) {
     ++report.outcomes[name(trial.verdict.outcome)];
     ++report.tiers[trial.candidate.tier];
-    report.failed += !trial.verdict.ok();
   }
   report.seconds = spent();
   report.interrupted = interrupted();

@@ -21,6 +21,7 @@ const char* invalidity(Outcome outcome) {
     case Outcome::Wrong:
     case Outcome::WroteOutside:
     case Outcome::Cheated: return "correctness";
+    case Outcome::TimedOut: return "timeout";
     default: return "runtime";
   }
 }
@@ -38,7 +39,6 @@ struct Table {
 Table configurations(const std::vector<RunTrial>& trials) {
   Table table;
   std::set<std::string> names;
-  Bindings originals;
   for (auto& trial : trials)
     for (auto& [name, value] : trial.candidate.values) names.insert(name);
   table.names.assign(names.begin(), names.end());
@@ -60,7 +60,7 @@ Table configurations(const std::vector<RunTrial>& trials) {
 Json t4(const std::vector<RunTrial>& trials, const Table& table, const RunMeta& meta) {
   Json results = Json::array();
   for (size_t i = 0; i < trials.size(); ++i) {
-    auto& verdict = trials[i].verdict;
+    auto& verdict = trials[i].figures();
     Json runtimes = Json::array();
     for (auto& timing : verdict.timings) runtimes.push_back(milliseconds(timing.seconds));
     Json value = verdict.ok() ? Json(milliseconds(verdict.seconds())) : Json(failure_class(verdict.outcome));
@@ -89,7 +89,7 @@ Json cachefile(const std::vector<RunTrial>& trials, const Table& table, const Ru
     tune_params[name] = values;
   }
   for (size_t i = 0; i < trials.size(); ++i) {
-    auto& verdict = trials[i].verdict;
+    auto& verdict = trials[i].figures();
     std::string key;
     Json entry = table.rows[i], times = Json::array();
     for (auto& name : table.names) {

@@ -118,6 +118,7 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
     KERNELIFT_TRY(database.execute("PRAGMA synchronous=FULL; PRAGMA application_id=" + std::to_string(kApplicationId) +
                                    "; PRAGMA user_version=" + std::to_string(kRunVersion) + ";" + kSchema));
     RunMeta started = meta;
+    started.kernelift = KERNELIFT_VERSION;
     if (started.started.empty()) started.started = now_utc();
     KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO meta VALUES('run', ?)"));
     insert.bind(1, meta_to_json(started).dump());
@@ -333,20 +334,7 @@ Result<std::optional<RunTrial>> Run::baseline() const {
 
 Result<std::optional<RunTrial>> Run::best(bool applicable_only) const {
   KERNELIFT_ASSIGN(auto trials, history());
-  return best_of(trials, applicable_only);
-}
-
-std::optional<RunTrial> best_of(const std::vector<RunTrial>& trials, bool applicable_only) {
-  const RunTrial* best = nullptr;
-  bool confirmed_any = false;
-  auto counts = [&](const RunTrial& trial) {
-    return (!applicable_only || trial.applicable()) && trial.candidate.tier != "baseline";
-  };
-  for (auto& trial : trials) confirmed_any |= counts(trial) && trial.confirmed.has_value();
-  for (auto& trial : trials) {
-    if (!counts(trial) || !trial.figures().ok() || (confirmed_any && !trial.confirmed)) continue;
-    if (!best || trial.figures().speedup_low() > best->figures().speedup_low()) best = &trial;
-  }
+  const RunTrial* best = best_of(trials, applicable_only);
   return best ? std::optional(*best) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@ struct RunMeta {
   std::string mep_hash;              ///< hash_mep(): what is resumed must be what was started.
   std::string kernel;                ///< The MEP's kernel_name.
   std::string device;                ///< As given by --device; each verdict says what it really ran on.
-  std::string kernelift = "0.1.0";
+  std::string kernelift;             ///< Version that began it; create() fills it in.
   uint64_t seed = 0;
   std::vector<std::string> tiers;
   double time_budget = 0;            ///< Seconds; 0: none.
@@ -56,7 +56,7 @@ class Run {
   static Result<Run> resume(const std::filesystem::path& file);
   /// For reading only.
   static Result<Run> open(const std::filesystem::path& file);
-  /// `<state>/runs/<name>-<n>.klrun` with the lowest n that is free, and the one with the highest (empty if none).
+  /// `<state>/runs/<name>-<n>.klrun` with n one above the highest there is, and the one with the highest (empty if none).
   static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
   /// The run that was written last of all, or of a kernel, by its own name or its MEP's; empty if there is none.
@@ -92,7 +92,18 @@ class Run {
   std::unique_ptr<State> state_;
 };
 
-/// The choice that Run::best() makes, on trials in memory.
-std::optional<RunTrial> best_of(const std::vector<RunTrial>& trials, bool applicable_only);
+/// The choice that Run::best() makes, among any trials in memory; nullptr for none.
+template <class Trials>
+const RunTrial* best_of(const Trials& trials, bool applicable_only) {
+  const RunTrial *screened = nullptr, *confirmed = nullptr;
+  bool confirmed_any = false;
+  for (const RunTrial& trial : trials) {
+    if ((applicable_only && !trial.applicable()) || trial.candidate.tier == "baseline") continue;
+    confirmed_any |= trial.confirmed.has_value();
+    const RunTrial*& best = trial.confirmed ? confirmed : screened;
+    if (trial.figures().ok() && (!best || trial.figures().speedup_low() > best->figures().speedup_low())) best = &trial;
+  }
+  return confirmed_any ? confirmed : screened;
+}
 
 }  // namespace kernelift

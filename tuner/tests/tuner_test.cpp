@@ -87,7 +87,7 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
     history.add(std::move(trial));
   }
   std::vector<int64_t> chosen;
-  for (auto* trial : history.best_candidates(4, false)) chosen.push_back(trial->id);
+  for (auto* trial : history.winners(4, false)) chosen.push_back(trial->id);
   EXPECT_THAT(chosen, testing::ElementsAre(1, 3, 4, 5)) << "another launch is other code, and so is what nobody told apart";
 }
 
@@ -215,13 +215,16 @@ TEST_F(TunerTest, SearchesOnWhileThereIsNobodyToConfirm) {
   EXPECT_EQ(report->unconfirmed, "") << "nothing seemed to win";
 }
 
+/// Everything as fast as in the landscape, and nothing surely faster than the original.
+Verdict hidden_by_noise(const Candidate& candidate) {
+  Verdict verdict = landscape(candidate);
+  return verdict.ok() ? fake_noisy(verdict.speedup(), 0.9, 2) : verdict;
+}
+
 TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  FakeEvaluator evaluator([](const Candidate& candidate) {
-    Verdict verdict = landscape(candidate);
-    for (auto& timing : verdict.timings) timing.speedup_low = 0.9, timing.speedup_high = 2;
-    return verdict;
-  });
+  FakeEvaluator evaluator(hidden_by_noise);
+  evaluator.confirms = landscape;
   options_.evaluations = 40;
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
@@ -230,6 +233,99 @@ TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
   double most = 0;
   for (auto& trial : *run.history()) most = std::max(most, trial.verdict.speedup());
   EXPECT_NEAR(landscape(evaluator.confirmed[0]).speedup(), most, 0.06);
+}
+
+TEST_F(TunerTest, KeepsTimeToConfirmTheHopefulToo) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 6, .confirmation = 8}, hidden_by_noise);
+  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_GE(evaluator.confirmed, 1u);
+  EXPECT_EQ(report->unconfirmed, "");
+  EXPECT_LE(time.seconds(), options_.seconds);
+}
+
+TEST_F(TunerTest, KeepsInAShortTimeWhatConfirmingAWinnerNeeds) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  // As where each finalist is built by a slow compiler first: there is no shorter way.
+  TimedEvaluator evaluator(time, {.evaluation = 0.3, .calibration = 0, .confirmation = 5, .least = 0.95}, landscape);
+  options_.seconds = 11, options_.clock = time.clock(), options_.started = time.now();
+  std::vector<std::unique_ptr<Proposer>> only_params;
+  only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "random", 1));
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->unconfirmed, "");
+  EXPECT_TRUE(report->best->confirmed);
+  EXPECT_LE(time.seconds(), options_.seconds);
+}
+
+TEST_F(TunerTest, KeepsMoreThanItWasToldWhereScreeningAWinnerTookLong) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  // The machine became busy after the original had been measured.
+  TimedEvaluator evaluator(time, {.evaluation = 1.5, .confirmation = 8, .least = 0.9, .told = 1}, [](const Candidate& candidate) {
+    Verdict verdict = landscape(candidate);
+    verdict.evaluate_seconds = 5.5, verdict.compile_seconds = 0.5;
+    return verdict;
+  });
+  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->unconfirmed, "");
+  EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
+  EXPECT_LE(time.seconds(), options_.seconds);
+}
+
+TEST_F(TunerTest, ConfirmsOnceMoreWhereNoiseLeftItOpen) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  std::map<Hash, int> asked;
+  evaluator.confirms = [&](const Candidate& candidate) {
+    return ++asked[candidate.key()] == 1 ? fake_noisy(1.1, 1.005, 1.5) : landscape(candidate);
+  };
+  options_.evaluations = 40;
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->gained(report->best));
+  EXPECT_EQ(asked[report->best->candidate.key()], 2);
+  EXPECT_EQ((*run.best())->figures().speedup(), report->best->figures().speedup()) << "in the run's file too";
+}
+
+TEST_F(TunerTest, BelievesTheSecondConfirmationWhateverItSays) {
+  for (bool noisy : {true, false}) {
+    std::filesystem::remove(file_);
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeEvaluator evaluator(landscape);
+    std::map<Hash, int> asked;
+    evaluator.confirms = [&](const Candidate& candidate) {
+      return ++asked[candidate.key()] > 2 ? fake_ok(2) : noisy ? fake_noisy(1.2, 0.9, 1.5) : fake_noisy(1.005, 1.0, 1.011);
+    };
+    options_.evaluations = 40;
+    auto report = tune_into(run, evaluator);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_FALSE(report->gained(report->best));
+    for (auto& [key, times] : asked) EXPECT_LE(times, noisy ? 2 : 1) << "what is known well enough is not asked again";
+  }
+}
+
+TEST_F(TunerTest, ConfirmsTheNextInLineWhenNoFinalistGains) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  // The three fastest of the screening were lucky, whoever they are.
+  FakeEvaluator evaluator(landscape);
+  std::set<Hash> lucky;
+  evaluator.confirms = [&](const Candidate& candidate) {
+    return lucky.size() < 3 && lucky.insert(candidate.key()).second ? fake_ok(1) : landscape(candidate);
+  };
+  std::vector<std::unique_ptr<Proposer>> only_params;
+  only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "random", 1));
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(lucky.size(), 3u);
+  EXPECT_TRUE(report->gained(report->best));
+  EXPECT_EQ(evaluator.confirmed.size(), 4u) << "one that gains is enough";
 }
 
 TEST_F(TunerTest, TakesWhatWasScreenedWhenTheSearchEnds) {

@@ -158,6 +158,25 @@ TEST_F(RunFile, ExportsThatOurTrialReaderReadsBack) {
   }
 }
 
+TEST_F(RunFile, ExportsTheFiguresThatAreReported) {
+  RunStore run = filled();
+  ASSERT_TRUE(run.record_confirmation(4, fake_ok(1.25)).ok());
+  auto t4 = *export_run(run, "t4");
+  EXPECT_DOUBLE_EQ(t4["results"][3]["measurements"][0]["value"], 1 / 1.25);
+  EXPECT_DOUBLE_EQ(parse_trials(export_run(run, "cachefile")->dump(), "c")->optimum, 1 / 1.5);
+}
+
+TEST_F(RunFile, ExportsWhatTookTooLongAsATimeout) {
+  RunStore run = filled();
+  ASSERT_TRUE(run.record(candidate("u", "source", 64), fake_failure(Outcome::TimedOut), {1}, 4).ok());
+  EXPECT_EQ((*export_run(run, "t4"))["results"][4]["invalidity"], "timeout");
+}
+
+TEST_F(RunFile, SaysWhichVersionBeganIt) {
+  { RunStore run = filled(); }
+  EXPECT_THAT(RunStore::open(file_)->meta().kernelift, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
 TEST_F(RunFile, ExportsAllOfItAsJson) {
   RunStore run = filled();
   auto json = *export_run(run, "json");

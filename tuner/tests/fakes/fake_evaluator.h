@@ -18,6 +18,13 @@ inline Verdict fake_ok(double speedup) {
   return verdict;
 }
 
+/// As on a busy machine.
+inline Verdict fake_noisy(double speedup, double low, double high) {
+  Verdict verdict = fake_ok(speedup);
+  verdict.timings[0].speedup_low = low, verdict.timings[0].speedup_high = high;
+  return verdict;
+}
+
 inline Verdict fake_failure(Outcome outcome, const std::string& detail = "by design") {
   Verdict verdict;
   verdict.outcome = outcome, verdict.stage = Stage::Verify, verdict.detail = detail, verdict.device = "fake";
@@ -45,9 +52,10 @@ class FakeEvaluator : public Evaluator {
   Verdict confirm(const Candidate& candidate) override {
     abandoned_before_confirming += abandoned_;
     confirmed.push_back(candidate);
-    return landscape_(candidate);
+    return confirms ? confirms(candidate) : landscape_(candidate);
   }
 
+  Landscape confirms;                            ///< What a confirmation says, if not what the search saw.
   std::vector<Candidate> submitted, confirmed;   ///< In order.
   size_t abandoned_before_confirming = 0;
 

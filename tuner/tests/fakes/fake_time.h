@@ -29,6 +29,7 @@ class TimedEvaluator : public Evaluator {
   struct Costs {
     double evaluation = 1, calibration = 0, confirmation = 1;
     double least = 0.4;  ///< Share of a confirmation that still is one.
+    double told = -1;    ///< What a confirmation is said to cost, if not what it does.
   };
   TimedEvaluator(FakeTime& time, Costs costs, FakeEvaluator::Landscape landscape)
       : time_(time), costs_(costs), landscape_(std::move(landscape)) {
@@ -50,7 +51,9 @@ class TimedEvaluator : public Evaluator {
     abandoned += waiting_.size();
     waiting_.clear();
   }
-  ConfirmCost confirm_cost() const override { return {fresh_ ? 0 : costs_.calibration, costs_.confirmation}; }
+  ConfirmCost confirm_cost() const override {
+    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told};
+  }
   Verdict confirm(const Candidate& candidate) override {
     time_.pass(confirm_cost().once + costs_.confirmation);
     return landscape_(candidate);
