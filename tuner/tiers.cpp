@@ -44,8 +44,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   } else if (options.llm) {
     return usage_error("--llm works in the source tier, which --tiers leaves out");
   }
-  Space probe = *Space::create({{"any", {0}}}, {});
-  KERNELIFT_ASSIGN(auto checked, make_searcher(options.strategy, probe, 0));
+  KERNELIFT_TRY(check_strategy(options.strategy));
   if (wanted("params")) proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed));
   if (wanted("compiler")) {
     proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound));

@@ -12,6 +12,16 @@ constexpr double kPerPass = 0.0005;       ///< A pass must earn this much, or th
 constexpr int kBreedingTries = 40;
 constexpr size_t kInherited = 4;
 
+std::string_view bare_name(std::string_view pass) { return pass.substr(0, pass.find('<')); }
+
+/// The pass that a verdict blames, "pass loop-unroll<O3> on k: …", without its parameters; empty if it blames none.
+std::string_view blamed_pass(std::string_view detail) {
+  constexpr std::string_view kOpening = "pass ";
+  if (!detail.starts_with(kOpening)) return {};
+  detail.remove_prefix(kOpening.size());
+  return bare_name(detail.substr(0, detail.find_first_of(" :")));
+}
+
 double merit(double speedup, const PassPipeline& pipeline) { return speedup * (1 - kPerPass * static_cast<double>(pipeline.size())); }
 
 }  // namespace
@@ -79,9 +89,9 @@ void PassProposer::learn(const RunTrial& trial) {
   PassPipeline pipeline = std::move(asked->second);
   asked_.erase(asked);
   if (trial.verdict.outcome == Outcome::CompileCrashed) {
-    // The verdict names the pass where the worker could tell; "loop-unroll" inside "loop-unroll<O3>" counts.
+    std::string_view guilty = blamed_pass(trial.verdict.detail);
     for (auto& pass : pipeline)
-      if (trial.verdict.detail.find(pass.name.substr(0, pass.name.find('<'))) != std::string::npos) banned_.insert(pass.name);
+      if (bare_name(pass.name) == guilty) banned_.insert(pass.name);
   }
   if (!trial.verdict.ok() || trial.parents.empty() || trial.parents[0] != base_) return;
   double value = merit(trial.verdict.speedup(), pipeline);

@@ -1,7 +1,7 @@
 // The compiler tier, second half: a steady-state genetic search over pass pipelines on the best candidate. LLVM's own
 // pipelines come first as controls. When a pipeline has led for a while it is reduced: each pass is left out in turn,
 // and stays out where that costs nothing, so that what is reported holds only passes that matter. A pipeline that brought
-// the compiler down names its last added pass, which is not used again.
+// the compiler down is blamed on the pass that was at work, which is not used again.
 #pragma once
 #include <map>
 #include <set>

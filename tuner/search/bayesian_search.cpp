@@ -18,6 +18,7 @@ constexpr size_t kPoolDraws = 600, kPoolElite = 4;
 constexpr size_t kClimbers = 3;          ///< Points whose neighbours join the pool in each round of climbing …
 constexpr int kClimbs = 6;               ///< … of so many rounds at most.
 constexpr size_t kModelPoints = 300;     ///< Best and latest; keeps one ask in the tens of milliseconds.
+constexpr size_t kVoters = 1000;         ///< Latest answers that vote on whether a point works.
 constexpr double kVoteWidth = 0.2;       ///< Of the feasibility vote, in coordinate units.
 constexpr double kVotePrior = 0.5;       ///< Weight of the overall success rate in it.
 constexpr double kStrictest = 0.9;       ///< Upper end of the random feasibility threshold, a probability.
@@ -64,8 +65,9 @@ class BayesianSearch : public Searcher {
     std::vector<const Observation*> elite;
     for (auto& observation : told())
       if (observation.ok) elite.push_back(&observation);
-    std::sort(elite.begin(), elite.end(), [](auto* a, auto* b) { return a->cost < b->cost; });
-    elite.resize(std::min(elite.size(), kPoolElite));
+    size_t chosen = std::min(elite.size(), kPoolElite);
+    std::partial_sort(elite.begin(), elite.begin() + static_cast<long>(chosen), elite.end(), [](auto* a, auto* b) { return a->cost < b->cost; });
+    elite.resize(chosen);
     for (auto* observation : elite)
       for (auto& point : space_.neighbours(observation->point, false)) points.insert(point);
     std::erase_if(points, [&](auto& point) { return visited(point); });
@@ -93,7 +95,8 @@ class BayesianSearch : public Searcher {
     bool any_failed = false;
     for (auto& observation : told()) successes += observation.ok, any_failed |= !observation.ok;
     if (!any_failed) return Eigen::ArrayXd::Ones(points.rows());
-    for (auto& observation : told()) {
+    for (size_t i = told().size() > kVoters ? told().size() - kVoters : 0; i < told().size(); ++i) {
+      const Observation& observation = told()[i];
       Eigen::RowVectorXd here = coordinates(observation.point).transpose();
       Eigen::ArrayXd weight = (-(points.rowwise() - here).rowwise().squaredNorm().array() / (kVoteWidth * kVoteWidth)).exp();
       all += weight;

@@ -24,6 +24,12 @@ constexpr Entry kEntries[] = {{"random", make_random_search},
                               {"bayesian", make_bayesian_search},
                               {"portfolio", make_portfolio_search}};
 
+const Entry* entry_called(const std::string& name) {
+  for (auto& entry : kEntries)
+    if (name == entry.name) return &entry;
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<Point> Searcher::ask(size_t count) {
@@ -79,13 +85,16 @@ const std::vector<std::string>& searcher_names() {
   return names;
 }
 
-Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed) {
+Status check_strategy(const std::string& name) {
+  if (entry_called(name)) return done();
   std::string known;
-  for (auto& entry : kEntries) {
-    if (name == entry.name) return entry.make(space, seed);
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
+  for (auto& entry : kEntries) known += (known.empty() ? "" : ", ") + std::string(entry.name);
   return usage_error("'" + name + "' is no search strategy; there are " + known);
+}
+
+Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed) {
+  KERNELIFT_TRY(check_strategy(name));
+  return entry_called(name)->make(space, seed);
 }
 
 }  // namespace kernelift

@@ -54,7 +54,9 @@ class Searcher {
   size_t best_ = SIZE_MAX;
 };
 
-/// random | local | genetic | bayesian | portfolio. An unknown name is a usage error that lists them.
+/// A usage error that lists the strategies, unless `name` is one of them.
+Status check_strategy(const std::string& name);
+/// random | local | genetic | bayesian | portfolio.
 Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed);
 const std::vector<std::string>& searcher_names();
 

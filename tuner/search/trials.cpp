@@ -116,7 +116,8 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
     } else {
       ++trials.failures;
     }
-    trials.results.emplace(point, observation);
+    auto [known, fresh] = trials.results.emplace(point, observation);
+    if (!fresh && observation.ok && (!known->second.ok || observation.cost < known->second.cost)) known->second = observation;
     points.push_back(std::move(point));
   }
   if (trials.optimum == 0) return environment_error(where + ": no configuration in it succeeded");

@@ -59,8 +59,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     return place->second;
   }
   for (auto* rule : all_rules())
-    for (auto& opportunity : opportunities(*rule, *source, facts_))
-      if (auto candidate = apply(trial.candidate, *rule, opportunity, facts_.kernel)) place->second.push_back({rule, std::move(*candidate)});
+    for (auto& opportunity : opportunities(*rule, *source, facts_)) place->second.push_back({rule, std::move(opportunity)});
   return place->second;
 }
 
@@ -85,9 +84,12 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     if (!from) break;
     Idea idea = std::move(*chosen);
     from->erase(chosen);
+    // Only now, with the launches of whoever is the fastest with this text.
+    auto candidate = apply(parent->candidate, *idea.rule, idea.opportunity, facts_.kernel);
+    if (!candidate) continue;
     ++records_[idea.rule].tried;   // Also while in flight, so that a batch spreads over rules.
-    asked_.emplace(idea.candidate.key(), std::pair{idea.rule, parent->verdict.speedup()});
-    proposals.push_back({std::move(idea.candidate), {parent->id}});
+    asked_.emplace(candidate->key(), std::pair{idea.rule, parent->verdict.speedup()});
+    proposals.push_back({std::move(*candidate), {parent->id}});
   }
   return proposals;
 }

@@ -21,7 +21,7 @@ class RuleProposer : public Proposer {
   std::vector<std::string> take_notes() override;
 
  private:
-  struct Idea { const Rule* rule; Candidate candidate; };
+  struct Idea { const Rule* rule; Opportunity opportunity; };
   struct Record { double gained = 0; int tried = 0; };   ///< Sum of log speedup over the parent.
 
   std::deque<Idea>& ideas_of(const RunTrial& trial);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "tuner/compiler/pass_proposer.h"
@@ -75,6 +77,39 @@ TEST(PassProposer, DoesNotUseAPassAgainThatBroughtTheCompilerDown) {
     proposer.learn({id, proposals[0].candidate, verdict, {}, {1}, 0});
   }
   EXPECT_TRUE(crashed);
+}
+
+TEST(PassProposer, BlamesThePassByItsWholeNameAndNoWordOfTheMessage) {
+  History history;
+  Candidate original;
+  original.source = "s", original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  PassProposer proposer(5);
+  // Whole words of the pipelines that are proposed after the crash, parameters left away.
+  std::set<std::string> used;
+  bool crashed = false;
+  for (int64_t id = 2; id < 300; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    ASSERT_FALSE(proposals.empty());
+    const std::string& passes = proposals[0].candidate.recipe.passes;
+    std::string word;
+    bool crashes = false;
+    for (char c : passes + ",") {
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '-') word += c;
+      else {
+        if (crashed) used.insert(word);
+        crashes |= word == "adce";
+        word.clear();
+      }
+    }
+    bool now = crashes && !crashed;
+    crashed |= crashes;
+    proposer.learn({id, proposals[0].candidate,
+                    now ? fake_failure(Outcome::CompileCrashed, "pass adce on k: while sinking what gvn had left") : fake_ok(1), {}, {1}, 0});
+  }
+  ASSERT_TRUE(crashed);
+  EXPECT_FALSE(used.contains("adce"));
+  for (auto* other : {"gvn", "sink"}) EXPECT_TRUE(used.contains(other)) << other;
 }
 
 }  // namespace

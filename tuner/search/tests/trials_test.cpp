@@ -38,6 +38,17 @@ TEST(Trials, ReadT4Results) {
   EXPECT_EQ(trials->failures, 1u);
 }
 
+TEST(Trials, OfEqualRowsTheBestCounts) {
+  const char* const kTwice = R"({"results": [
+    {"configuration": {"a": 1}, "invalidity": "correct", "measurements": [{"name": "time", "value": 3.0}], "objectives": ["time"]},
+    {"configuration": {"a": 1}, "invalidity": "correct", "measurements": [{"name": "time", "value": 2.0}], "objectives": ["time"]},
+    {"configuration": {"a": 1}, "invalidity": "runtime", "measurements": [{"name": "time", "value": "X"}], "objectives": ["time"]}]})";
+  auto trials = parse_trials(kTwice, "t4.json");
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  ASSERT_EQ(trials->results.size(), 1u);
+  EXPECT_EQ(trials->results.begin()->second.cost, trials->optimum);
+}
+
 TEST(Trials, NoTruncationOrFlippedByteCrashesTheReader) {
   std::string text = kCachefile;
   for (size_t cut = 0; cut < text.size(); ++cut)

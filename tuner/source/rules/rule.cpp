@@ -146,10 +146,4 @@ const std::vector<const Rule*>& all_rules() {
   return rules;
 }
 
-const Rule* find_rule(std::string_view name) {
-  for (auto* rule : all_rules())
-    if (name == rule->name) return rule;
-  return nullptr;
-}
-
 }  // namespace kernelift

@@ -65,6 +65,5 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
     kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
 const std::vector<const Rule*>& all_rules();
-const Rule* find_rule(std::string_view name);
 
 }  // namespace kernelift

@@ -2,6 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/file.h"
 #include "sandbox/compile/paths.h"
 #include "tuner/source/rules/rule.h"
@@ -56,10 +58,17 @@ inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
   return known;
 }
 
+inline const Rule& rule_called(std::string_view name) {
+  auto& rules = all_rules();
+  auto found = std::find_if(rules.begin(), rules.end(), [&](auto* rule) { return name == rule->name; });
+  KERNELIFT_ASSERT(found != rules.end(), "a test names a rule that there is");
+  return **found;
+}
+
 inline std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
   auto source = KernelSource::parse(text, arguments());
   EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
-  return source.ok() ? find_rule(rule)->find(*source, known, values) : std::vector<Opportunity>();
+  return source.ok() ? rule_called(rule).find(*source, known, values) : std::vector<Opportunity>();
 }
 
 /// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.

@@ -416,6 +416,23 @@ TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
   EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
 }
 
+TEST(RuleProposer, KeepsTheLaunchOfTheFastestWithAText) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  EXPECT_EQ(proposer.propose(history, 1).at(0).parents.at(0), 1);
+  Candidate wider = original;
+  wider.tier = "params", wider.launches = {CandidateLaunch::as_recorded("k")};
+  wider.launches[0].block[0] = *Expression::parse("bx * 2");
+  history.add({2, wider, fake_ok(1.5), {}, {1}, 0});
+  Proposal next = proposer.propose(history, 1).at(0);
+  EXPECT_EQ(next.parents.at(0), 2);
+  ASSERT_EQ(next.candidate.launches.size(), 1u) << "what was thought of before the launch changed";
+  EXPECT_EQ(next.candidate.launches[0].block[0].text(), "bx * 2");
+}
+
 TEST(RuleProposer, SaysWhenATextDoesNotParse) {
   History history;
   Candidate original;
