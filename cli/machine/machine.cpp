@@ -133,8 +133,8 @@ std::vector<Finding> survey_machine() {
                              "apt-get install g++", true));
   findings.push_back(program("compilers", "nvcc", "release", "nvcc-built applications cannot be rebuilt or confirmed here",
                              "install CUDA 13 from NVIDIA's repository and put its bin folder on PATH"));
-  findings.push_back(program("compilers", "hipcc", "HIP", "HIP applications are built for the CPU device only",
-                             "install ROCm from AMD's repository, or apt-get install hipcc"));
+  findings.push_back(program("compilers", "hipcc", "HIP", "HIP applications are built for the CPU device only, which needs no hipcc of AMD's",
+                             "only for AMD GPUs: install ROCm from AMD's repository"));
   findings.push_back(cuda_toolkit_finding());
   std::vector<Finding> nvidia = survey_nvidia();
   for (auto& finding : nvidia)
