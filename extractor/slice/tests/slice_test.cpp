@@ -15,10 +15,8 @@ Slice slice_of(const ScanIndex& index, const ScannedKernel& kernel) {
   EXPECT_TRUE(slice.ok()) << slice.error().message;
   return slice.ok() ? std::move(slice).value() : Slice{};
 }
-Slice slice_of(const TestApp& app, const std::string& kernel) {
-  auto index = app.scan();
-  return slice_of(index, only(index, kernel));
-}
+Slice slice_of(const ScanIndex& index, const std::string& kernel) { return slice_of(index, only(index, kernel)); }
+Slice slice_of(const TestApp& app, const std::string& kernel) { return slice_of(app.scan(), kernel); }
 /// The application's only kernel, launched with an extended lambda: its unit as a whole, proven.
 Slice whole_unit_of(const TestApp& app) {
   auto index = app.scan();
@@ -148,6 +146,19 @@ void run(float* x) { map<float, ops::Add, 8><<<1, 1>>>(x, ops::Add{1}); map<floa
   EXPECT_FALSE(has(slice, "Other"));
 }
 
+TEST(Slice, InstantiatesATemplateOverAnInstanceOfAFunctionTemplate) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*step_t)(float*);
+template <class T, int n> __device__ void step(float* x) { *x += T(n); }
+template <step_t f, int q> __global__ void k(float* x) { f(x + q); }
+void run(float* x) { k<step<float, 8>, 2><<<1, 1>>>(x); }
+)");
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_EQ(slice.instantiation, "template __global__ void k<&step<float, 8>, 2>(float *);");
+}
+
 TEST(Slice, AHostFilledConstantTableIsNotFoldedAway) {
   TestApp app;
   app.unit("a.cu", R"(
@@ -193,7 +204,8 @@ TEST(Slice, TellsStaticHelpersOfTwoUnitsApart) {
   TestApp app;
   app.unit("a.cu", "static __device__ int f() { return 1; }\n__global__ void ka(int* x) { x[0] = f(); }\n")
       .unit("b.cu", "static __device__ int f() { return 2; }\n__global__ void kb(int* x) { x[0] = f(); }\n");
-  Slice a = slice_of(app, "ka"), b = slice_of(app, "kb");
+  auto index = app.scan();
+  Slice a = slice_of(index, "ka"), b = slice_of(index, "kb");
   expect_proven(a), expect_proven(b);
   EXPECT_TRUE(has(a, "return 1") && has(b, "return 2"));
 }
@@ -298,7 +310,7 @@ int main() {
   EXPECT_NE(index.units[0].problems[0].find("a.cu:2: 'a_library_that_nobody_installed.h' file not found"), std::string::npos)
       << index.units[0].problems[0];
   EXPECT_EQ(index.launches.size(), 1u);
-  Slice slice = slice_of(app, "k");
+  Slice slice = slice_of(index, "k");
   expect_proven(slice), expect_original_lines(slice);
   EXPECT_NE(slice.proof.note.find("host functions' bodies"), std::string::npos) << slice.proof.note;
 }
@@ -308,8 +320,9 @@ TEST(Slice, IsCutFromTheCompileThatHasTheKernel) {
   for (bool gpu_first : {false, true}) {
     TestApp app;
     app.unit("a.cu", text, {gpu_first ? "-DGPU" : "-DCPU"}).again("a.cu", "other.o", {gpu_first ? "-DCPU" : "-DGPU"});
-    EXPECT_EQ(app.scan().units.size(), 2u);
-    Slice slice = slice_of(app, "k");
+    auto index = app.scan();
+    EXPECT_EQ(index.units.size(), 2u);
+    Slice slice = slice_of(index, "k");
     EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
   }
 }
@@ -317,8 +330,9 @@ TEST(Slice, IsCutFromTheCompileThatHasTheKernel) {
 TEST(Slice, CountsLinesByLineFeedsAsEditorsDo) {
   TestApp app;
   app.unit("a.cu", "// A line that ends twice.\r\r\n// Another.\r\n__device__ int one() { return 1; }\r\n__global__ void k(int* x) { x[0] = one(); }\r\n");
-  EXPECT_EQ(only(app.scan(), "k").definition.line, 4u);
-  Slice slice = slice_of(app, "k");
+  auto index = app.scan();
+  EXPECT_EQ(only(index, "k").definition.line, 4u);
+  Slice slice = slice_of(index, "k");
   expect_proven(slice), expect_original_lines(slice);
 }
 
