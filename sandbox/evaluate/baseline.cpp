@@ -56,10 +56,7 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
     options.frontend.headers = headers;
     KERNELIFT_ASSIGN(baseline.pool, CompilePool::start(options));
     baseline.reply = baseline.pool->compile_own(baseline.source);
-    if (baseline.reply.ok()) {
-      if (holds_floats(mep)) baseline.roundings.ways = baseline.pool->compile_roundings(baseline.source, baseline.reply);
-      return baseline;
-    }
+    if (baseline.reply.ok()) return baseline;
     if (first_trouble.empty()) first_trouble = baseline.reply.detail;
     if (baseline.reply.outcome == Outcome::Refused)
       return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);
@@ -67,8 +64,10 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
 }
 
-void add_random_roundings(const Mep& mep, CompiledBaseline& baseline) {
-  if (holds_floats(mep)) baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
+void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates) {
+  if (!holds_floats(mep)) return;
+  baseline.roundings.ways = baseline.pool->compile_roundings(baseline.source, baseline.reply);
+  if (for_candidates) baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
 }
 
 }  // namespace kernelift

@@ -15,14 +15,14 @@ struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
   std::string source;
   CompileReply reply;
-  Roundings roundings;  ///< Of the same source; none if no buffer is of floats, and `at_random` only where asked for.
+  Roundings roundings = {};  ///< Of the same source: add_roundings().
 };
 
 /// Reads kernel.cu or kernel.hip, and compiles it with our lean headers or else with the toolkit's.
 Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem::path& folder,
                                           CompilePoolOptions options);
 
-/// Compiles `roundings.at_random`, which candidates alone have a use for.
-void add_random_roundings(const Mep& mep, CompiledBaseline& baseline);
+/// Where there are floats to be compared; at random only for candidates, who alone have a use for it.
+void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);
 
 }  // namespace kernelift

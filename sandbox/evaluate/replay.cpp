@@ -70,6 +70,7 @@ Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::pat
   CompilePoolOptions pool;
   pool.workers = 1, pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
+  add_roundings(mep, baseline, false);
   TrialCode code;
   code.image = baseline.reply.image;
   baseline.pool.reset();  // Nothing else runs while the kernel is timed.

@@ -69,7 +69,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   pool.time_limit = options.compile_limit;
   pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
-  add_random_roundings(mep, evaluator->baseline_);
+  add_roundings(mep, evaluator->baseline_, true);
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {

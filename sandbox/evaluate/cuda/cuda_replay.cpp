@@ -28,8 +28,12 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   {
     auto baseline = compile_baseline(mep, folder, pool);
     if (!baseline.ok() && applications.image.empty()) return std::move(baseline).error();
-    if (baseline.ok()) own.image = baseline->reply.image, roundings = baseline->roundings.ways, source = baseline->source;
-    else report.notes.push_back("our compiler cannot build it: " + baseline.error().message);
+    if (baseline.ok()) {
+      add_roundings(mep, *baseline, false);
+      own.image = baseline->reply.image, roundings = std::move(baseline->roundings.ways), source = baseline->source;
+    } else {
+      report.notes.push_back("our compiler cannot build it: " + baseline.error().message);
+    }
   }  // Nothing else runs while the kernel is timed.
   bool with_counters = options.counters;  // Of the first code that is timed.
   std::set<std::string> fatal;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <ctime>
 
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
@@ -13,30 +15,55 @@ namespace {
 
 using ::testing::HasSubstr;
 
-uint32_t walked(uint32_t steps) {
-  uint32_t x = 7;
-  for (uint32_t i = 0; i < steps; ++i) x = x * 1664525u + (1013904223u ^ (x >> 16));
-  return x;
+/// A step is linear over bits (xorshift), so that where many lead is known without going there.
+uint32_t step(uint32_t x) {
+  x ^= x << 13, x ^= x >> 17;
+  return x ^ (x << 5);
+}
+uint32_t walked(uint32_t from, uint32_t steps) {
+  for (uint32_t i = 0; i < steps; ++i) from = step(from);
+  return from;
+}
+uint32_t leads_to(uint32_t from, uint32_t steps) {
+  std::array<uint32_t, 32> jump;  // Where each bit goes, by a power of two of steps.
+  for (int bit = 0; bit < 32; ++bit) jump[bit] = step(1u << bit);
+  auto apply = [&jump](uint32_t x) {
+    uint32_t sum = 0;
+    for (int bit = 0; bit < 32; ++bit) sum ^= x >> bit & 1 ? jump[bit] : 0;
+    return sum;
+  };
+  for (; steps > 0; steps /= 2) {
+    if (steps % 2) from = apply(from);
+    std::array<uint32_t, 32> twice;
+    for (int bit = 0; bit < 32; ++bit) twice[bit] = apply(jump[bit]);
+    jump = twice;
+  }
+  return from;
 }
 
-/// As many as take about this long on this machine as it is now.
+/// As many as take this long on this machine, whatever else it is doing.
 uint32_t steps_for(std::chrono::duration<double> wanted) {
-  constexpr uint32_t kSample = 50'000'000;
-  auto begin = std::chrono::steady_clock::now();
-  volatile uint32_t end = walked(kSample);
-  (void)end;
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return static_cast<uint32_t>(std::clamp(kSample * (wanted / took), 1e7, 4e9));
+  constexpr uint32_t kSample = 20'000'000;
+  auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  double begin = now();
+  const uint32_t end = walked(7, kSample);
+  double took = now() - begin;
+  EXPECT_EQ(end, leads_to(7, kSample));
+  return static_cast<uint32_t>(std::clamp(kSample * wanted.count() / took, 1e7, 4e9));
 }
 
 /// One thread that takes one step after the other.
 MepFixture walk_mep() {
   MepFixture fixture("__global__ void walk(unsigned* at, unsigned steps) {\n"
                      "  unsigned x = at[0];\n"
-                     "  for (unsigned i = 0; i < steps; ++i) x = x * 1664525u + (1013904223u ^ (x >> 16));\n"
+                     "  for (unsigned i = 0; i < steps; ++i) { x ^= x << 13, x ^= x >> 17; x ^= x << 5; }\n"
                      "  at[0] = x;\n}\n",
                      "_Z4walkPjj", "walk(unsigned int*, unsigned int)");
-  static const uint32_t steps = steps_for(std::chrono::duration<double>(2.5 * kLongSeconds)), end = walked(steps);
+  static const uint32_t steps = steps_for(std::chrono::duration<double>(2 * kLongSeconds)), end = leads_to(7, steps);
   MepInstance& instance = fixture.add_instance("only", 1, 1);
   fixture.add_buffer(instance, "at", "uint", kTestArena, std::vector<uint32_t>{7}, std::vector<uint32_t>{end});
   fixture.add_argument(instance, steps, "steps");
