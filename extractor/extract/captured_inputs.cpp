@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
 #include "extractor/extract/capture_join.h"
 #include "mep-templates/mep_writer.h"
@@ -20,12 +21,6 @@ namespace kernelift {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
-
-uint64_t word_at(std::span<const std::byte> bytes, size_t at) {
-  uint64_t value;
-  std::memcpy(&value, bytes.data() + at, kWord);
-  return value;
-}
 
 /// "arg 2 +8" -> 2 and 8; -1 for memory that no argument reaches directly.
 std::pair<int, uint64_t> argument_of(std::string_view reached_from) {
@@ -176,10 +171,10 @@ class Taker {
       taken.reached_from = readable(region.reached_from);
       taken.parameter = argument_of(region.reached_from).first;
       if (region.kind != MemoryKind::Device)
-        limits.insert("Memory at " + hex(region.address) + " was " + name(region.kind) +
+        limits.insert("Memory at " + address_text(region.address) + " was " + name(region.kind) +
                       " in the application; here it is the device's own, so timings may differ.");
       KERNELIFT_TRY(take_region(from, std::move(taken), types[i], region.before, region.after,
-                                "memory at " + hex(region.address) + " (" + region.reached_from + ")", instance));
+                                "memory at " + address_text(region.address) + " (" + region.reached_from + ")", instance));
     }
     KERNELIFT_TRY(take_foreign(from, instance));
     describe_duration(from, instance);
@@ -217,12 +212,6 @@ class Taker {
     }
     instance.regions.push_back(std::move(region));
     return done();
-  }
-
-  static std::string hex(uint64_t value) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
   }
 
   /// The cache mode that replays are compared in is written down here, before anything has been replayed: warm, since

@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 
 #include "core/base/file.h"
@@ -58,8 +55,13 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   if (all([&](auto* one) { return one->key == found.front()->key && same_place(*one, *found.front()); }))
     return found.front();
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
+  auto overloaded = [&](auto* kernel) {
+    return std::ranges::any_of(found, [&](auto* other) {
+      return other->key != kernel->key && qualified_name(other->key) == qualified_name(kernel->key);
+    });
+  };
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + qualified_name(kernel->key) + "  (" + kernel->definition.file + ":" +
+    message += "\n  " + kernel->id + "  " + (overloaded(kernel) ? kernel->key : qualified_name(kernel->key)) + "  (" + kernel->definition.file + ":" +
                std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
@@ -150,25 +152,19 @@ void guard_instantiation(Slice& slice) {
 /// Where a MEP is written before it takes its place: a folder of its own beside it, which goes when this goes.
 class Scaffold {
  public:
-  ~Scaffold() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  Status raise(const fs::path& place) {
+  static Result<Scaffold> raise(const fs::path& place) {
+    auto folder = TemporaryFolder::create("." + place.filename().string(), place.parent_path());
+    if (!folder.ok()) return environment_error(folder.error().message + "; choose another place with --out");
+    Scaffold scaffold(std::move(*folder));
     std::error_code code;
-    fs::create_directories(place.parent_path(), code);
-    std::string name = (place.parent_path() / ("." + place.filename().string() + "-XXXXXX")).string();
-    if (code || !::mkdtemp(name.data()))
-      return environment_error("cannot create a folder in " + place.parent_path().string() + ": " +
-                               (code ? code.message() : std::strerror(errno)) + "; choose another place with --out");
-    folder_ = name;
-    fs::create_directories(fresh() / "data", code);
-    return code ? environment_error("cannot create " + fresh().string() + ": " + code.message()) : done();
+    if (!fs::create_directories(scaffold.fresh() / "data", code))
+      return environment_error("cannot create " + scaffold.fresh().string() + ": " + code.message());
+    return scaffold;
   }
-  fs::path fresh() const { return folder_ / "fresh"; }
+  fs::path fresh() const { return folder_.path() / "fresh"; }
   Status take_place(const fs::path& place) {
     std::error_code code, ignored;
-    fs::path old = folder_ / "old";
+    fs::path old = folder_.path() / "old";
     if (fs::exists(place, ignored)) {
       // The MEP that goes must not be gone before the one that comes is on the disk.
       if (int folder = ::open(fresh().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
@@ -184,7 +180,8 @@ class Scaffold {
   }
 
  private:
-  fs::path folder_;
+  explicit Scaffold(TemporaryFolder folder) : folder_(std::move(folder)) {}
+  TemporaryFolder folder_;
 };
 
 /// A folder that is neither empty nor a MEP is the user's own.
@@ -253,8 +250,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
                    ", which another file defines; kernels that need several files of relocatable code are not lifted");
 
-  Scaffold scaffold;
-  KERNELIFT_TRY(scaffold.raise(place));
+  KERNELIFT_ASSIGN(Scaffold scaffold, Scaffold::raise(place));
   const fs::path fresh = scaffold.fresh();
   auto written = [&]() -> Status {
     MepProgram program;
