@@ -6,6 +6,7 @@
 
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "core/model/kernel_key.h"
 #include "extractor/scan/scan.h"
 #include "extractor/source/compile_database.h"
 
@@ -19,6 +20,7 @@ constexpr size_t kProgressWidth = 60;  // Of a file's name, so that the line doe
 struct Options {
   std::string database, app;
   int jobs = 0;
+  bool all = false;
 };
 
 std::string relative_to(const std::string& file, const std::string& root) {
@@ -31,38 +33,86 @@ std::string padded(std::string text, size_t width) {
   return text + "  ";
 }
 
-/// "BLOCK=256 (kernel, launch)": what can be turned for one kernel.
-std::string knobs_of(const ScanIndex& index, const ScannedKernel& kernel) {
+/// Names are cut in their middle: both ends tell instances apart.
+std::string shortened(const std::string& name) {
+  constexpr size_t kWidth = 72;
+  if (name.size() <= kWidth) return name;
+  return name.substr(0, kWidth / 2) + "…" + name.substr(name.size() - kWidth / 2 + 1);
+}
+
+/// "BLOCK=256*, kRows=4, +3 more": what can be turned for one kernel, or for some instance of a template.
+std::string knobs_of(const ScanIndex& index, const std::vector<const ScannedKernel*>& kernels, bool all) {
+  constexpr size_t kShown = 4;
   std::string text;
+  size_t count = 0;
   for (auto& knob : index.knobs) {
-    if (std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) == knob.kernels.end()) continue;
+    bool feeds = std::any_of(kernels.begin(), kernels.end(), [&](auto* kernel) {
+      return std::find(knob.kernels.begin(), knob.kernels.end(), kernel->id) != knob.kernels.end();
+    });
+    if (!feeds || (++count > kShown && !all)) continue;
     text += (text.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
     if (knob.in_geometry) text += knob.in_kernel ? "*" : "+";
   }
+  if (count > kShown && !all) text += ", +" + std::to_string(count - kShown) + " more";
   return text;
 }
 
-std::string table(const ScanIndex& index) {
-  std::map<std::string, std::vector<const ScannedKernel*>> by_file;
-  size_t name_width = 6;
-  for (auto& kernel : index.kernels) {
-    by_file[relative_to(kernel.definition.file, index.root)].push_back(&kernel);
-    name_width = std::max(name_width, std::min<size_t>(kernel.name.size(), 48));
+/// One line of the table: a kernel, or the instances of a template that are too many to be read one by one.
+struct Row {
+  std::vector<const ScannedKernel*> kernels;
+  std::string name;
+};
+
+std::vector<Row> rows_of(std::vector<const ScannedKernel*> kernels, bool all) {
+  constexpr size_t kMostInstances = 4;
+  auto place = [](auto* kernel) { return std::pair(kernel->definition.begin, std::string_view(kernel->name)); };
+  std::sort(kernels.begin(), kernels.end(), [&](auto* a, auto* b) { return place(a) < place(b); });
+  std::vector<Row> rows;
+  for (auto begin = kernels.begin(); begin != kernels.end();) {
+    auto end = std::find_if(begin, kernels.end(), [&](auto* one) { return one->definition.begin != (*begin)->definition.begin; });
+    if (!all && (*begin)->is_template && static_cast<size_t>(end - begin) > kMostInstances) {
+      rows.push_back({{begin, end}, base_name((*begin)->key) + "<...> x " + std::to_string(end - begin)});
+    } else {
+      for (auto one = begin; one != end; ++one) {
+        bool overloaded = std::any_of(kernels.begin(), kernels.end(), [&](auto* other) { return other != *one && other->name == (*one)->name; });
+        rows.push_back({{*one}, overloaded ? (*one)->key : (*one)->name});
+      }
+    }
+    begin = end;
   }
+  return rows;
+}
+
+/// The call sites that may launch one of these; a launch through a pointer or a wrapper is not seen.
+std::string launches_of(const ScanIndex& index, const Row& row) {
+  auto count = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) {
+    return std::any_of(row.kernels.begin(), row.kernels.end(), [&](auto* kernel) {
+      return std::find(site.kernels.begin(), site.kernels.end(), kernel->id) != site.kernels.end();
+    });
+  });
+  return count ? std::to_string(count) : "?";
+}
+
+std::string table(const ScanIndex& index, bool all) {
+  constexpr size_t kNameWidth = 48;
+  std::map<std::string, std::vector<const ScannedKernel*>> by_file;
+  for (auto& kernel : index.kernels) by_file[relative_to(kernel.definition.file, index.root)].push_back(&kernel);
+  std::map<std::string, std::vector<Row>> rows;
+  size_t name_width = 6;
+  for (auto& [file, kernels] : by_file)
+    for (auto& row : rows[file] = rows_of(kernels, all)) name_width = std::max(name_width, std::min(row.name.size(), kNameWidth));
   std::string text;
-  for (auto& [file, kernels] : by_file) {
-    std::sort(kernels.begin(), kernels.end(),
-              [](auto* a, auto* b) { return a->definition.begin < b->definition.begin; });
-    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) +
-            "knobs\n";
-    for (auto* kernel : kernels) {
-      auto launches = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) {
-        return std::find(site.kernels.begin(), site.kernels.end(), kernel->id) != site.kernels.end();
-      });
-      text += "  " + padded(std::to_string(kernel->definition.line), 5) + padded(kernel->id, 8) +
-              padded(kernel->name, name_width) + padded(std::to_string(launches), 8) + knobs_of(index, *kernel) + "\n";
+  bool unseen = false;
+  for (auto& [file, of_file] : rows) {
+    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) + "knobs\n";
+    for (auto& row : of_file) {
+      std::string launches = launches_of(index, row);
+      unseen |= launches == "?";
+      text += "  " + padded(std::to_string(row.kernels[0]->definition.line), 5) + padded(row.kernels.size() == 1 ? row.kernels[0]->id : "", 8) +
+              padded(all ? row.name : shortened(row.name), name_width) + padded(launches, 8) + knobs_of(index, row.kernels, all) + "\n";
     }
   }
+  if (unseen) text += "?: no launch was seen; it may be launched through a pointer or a wrapper.\n";
   return text;
 }
 
@@ -106,7 +156,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
     context.emit(to_json(index));
     return exit;
   }
-  context.say(table(index));
+  context.say(table(index, options.all));
   context.say(counted(index.kernels.size(), "kernel") + ", " + counted(index.launches.size(), "launch site") + ", " +
               counted(index.knobs.size(), "knob") + " in " + counted(index.units.size(), "unit") +
               (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
@@ -123,6 +173,7 @@ const Verb kScan = {
       app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
       app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
       app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
+      app.add_flag("--all", options->all, "Every instance of a template, every knob, and names at their full length");
       return [options](const Context& context) { return scan(*options, context); };
     }, true};
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 
 namespace kernelift {
@@ -76,6 +77,56 @@ TEST(Expression, PrintsTextThatParsesBackToTheSameExpression) {
     EXPECT_EQ(parsed->text(), text);
   }
   EXPECT_EQ(Expression::parse("((a)+((b*c)))")->text(), "a + b * c");
+}
+
+TEST(Expression, WritesCppWithOnlyTheBracketsThatItNeeds) {
+  std::map<std::string, std::string> names{{"gx", "grid.x"}, {"bx", "(n + 1)"}, {"gy", "n / 8"}, {"by", "(int)n"}, {"gz", "sizes[i + 1]"}};
+  auto cpp = [&](const char* text) { return Expression::parse(text)->cpp(names); };
+  EXPECT_EQ(cpp("ceil_div(gx, 2)"), "(grid.x + 1) / 2");
+  EXPECT_EQ(cpp("ceil_div(gy, 4) * 2"), "((n / 8) + 3) / 4 * 2");
+  EXPECT_EQ(cpp("ceil_div(gx * 3, gz)"), "(grid.x * 3 + sizes[i + 1] - 1) / sizes[i + 1]");
+  EXPECT_EQ(cpp("bx * 2"), "(n + 1) * 2");
+  EXPECT_EQ(cpp("by * 2"), "((int)n) * 2");
+  EXPECT_EQ(cpp("gy"), "n / 8");
+  EXPECT_EQ(cpp("min(gx, 5) + 1"), "(grid.x < 5 ? grid.x : 5) + 1");
+  EXPECT_EQ(cpp("other - (gx - 1)"), "other - (grid.x - 1)");
+}
+
+TEST(Expression, SimplifiesTheArithmeticOfLaunches) {
+  auto simplified = [](const char* text) { return Expression::parse(text)->simplified({{"block_x", 16}, {"block_y", 32}}).text(); };
+  EXPECT_EQ(simplified("ceil_div(ceil_div(gx * 16, block_x), 2)"), "ceil_div(gx, 2)");
+  EXPECT_EQ(simplified("ceil_div(gy * 16, block_y)"), "ceil_div(gy, 2)");
+  EXPECT_EQ(simplified("ceil_div(gx * 48, block_y)"), "ceil_div(gx * 3, 2)");
+  EXPECT_EQ(simplified("1 * (block_x * block_y) + 0"), "512");
+  EXPECT_EQ(simplified("gx * 4 / 2"), "gx * 2");
+  EXPECT_EQ(simplified("gx / 2 * 2"), "gx / 2 * 2");
+  EXPECT_EQ(simplified("block_x > 8 ? gx : gy"), "gx");
+}
+
+TEST(Expression, SimplifiedHasTheSameValue) {
+  std::mt19937 random(11);
+  const char* const operands[] = {"a", "b", "c", "0", "1", "2", "3", "4", "6", "16"};
+  const char* const operators[] = {" * ", " / ", " + ", " - ", " % ", " << ", " ? 3 : "};
+  std::function<std::string(int)> text = [&](int depth) -> std::string {
+    if (depth == 0) return operands[random() % std::size(operands)];
+    std::string left = text(depth - 1), right = text(depth - 1 - random() % depth);
+    if (random() % 3 == 0) return "ceil_div(" + left + ", " + right + ")";
+    return "(" + left + operators[random() % std::size(operators)] + right + ")";
+  };
+  int compared = 0;
+  for (int i = 0; i < 5000; ++i) {
+    auto parsed = Expression::parse(text(1 + random() % 4));
+    ASSERT_TRUE(parsed.ok());
+    Bindings all{{"a", random() % 50}, {"b", -int64_t(random() % 50)}, {"c", 1 + random() % 5}}, known{{"c", all["c"]}};
+    auto value = parsed->evaluate(all);
+    if (!value.ok()) continue;
+    auto simple = parsed->simplified(known);
+    auto same = simple.evaluate(all);
+    ASSERT_TRUE(same.ok()) << parsed->text() << " as " << simple.text();
+    ASSERT_EQ(*same, *value) << parsed->text() << " as " << simple.text();
+    ++compared;
+  }
+  EXPECT_GT(compared, 1000);
 }
 
 TEST(Expression, SurvivesArbitraryText) {

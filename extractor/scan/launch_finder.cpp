@@ -14,6 +14,11 @@ namespace {
 
 using namespace clang;
 
+const FunctionDecl* kernel_of(const DeclRefExpr* reference) {
+  auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl());
+  return function && function->hasAttr<CUDAGlobalAttr>() ? function : nullptr;
+}
+
 /// What a function assigns to its pointers: `kernel = wide ? &k4 : &k1;` in one branch or several.
 class PointerValues : public RecursiveASTVisitor<PointerValues> {
  public:
@@ -31,9 +36,7 @@ class KernelNames : public RecursiveASTVisitor<KernelNames> {
  public:
   explicit KernelNames(const PointerValues& pointers) : pointers_(pointers) {}
   bool VisitDeclRefExpr(DeclRefExpr* reference) {
-    if (auto* function = llvm::dyn_cast<FunctionDecl>(reference->getDecl());
-        function && function->hasAttr<CUDAGlobalAttr>())
-      names.push_back(function);
+    if (auto* kernel = kernel_of(reference)) names.push_back(kernel), references.push_back(reference);
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     if (!variable || !seen_.insert(variable).second) return true;
     if (variable->getInit()) TraverseStmt(const_cast<Expr*>(variable->getInit()));
@@ -42,6 +45,7 @@ class KernelNames : public RecursiveASTVisitor<KernelNames> {
     return true;
   }
   std::vector<const FunctionDecl*> names;
+  std::vector<const DeclRefExpr*> references;
 
  private:
   const PointerValues& pointers_;
@@ -67,6 +71,22 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     inside_ = false;
     return true;
   }
+  bool VisitVarDecl(VarDecl* variable) {
+    // A table of kernels at file scope: nothing there is a launch.
+    if (inside_ || !variable->getInit()) return true;
+    PointerValues none;
+    KernelNames names(none);
+    names.TraverseStmt(variable->getInit());
+    for (auto* reference : names.references) named_.emplace(reference, kernel_of(reference));
+    return true;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+    if (auto* kernel = kernel_of(reference)) named_.emplace(reference, kernel);
+    return true;
+  }
+  // A template's argument is seen where its instance uses it.
+  bool TraverseTemplateArgumentLoc(const TemplateArgumentLoc&) { return true; }
+
   bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr* call) {
     auto* config = call->getConfig();
     if (!config) return true;
@@ -81,6 +101,9 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     auto* callee = call->getDirectCallee();
     if (!callee || !callee->getIdentifier() || llvm::isa<CUDAKernelCallExpr>(call)) return true;
     auto name = callee->getName();
+    for (llvm::StringRef question : {"cudaFunc", "cudaOccupancy", "hipFunc", "hipOccupancy"})
+      if (name.starts_with(question))
+        for (auto* one : call->arguments()) kernels_in(one);
     bool plain = name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel" || name == "hipLaunchKernel" ||
                  name == "hipLaunchCooperativeKernel";
     bool extended = name == "cudaLaunchKernelEx" || name == "cudaLaunchKernelExC";
@@ -103,14 +126,27 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
 
   std::map<std::pair<std::string, uint64_t>, FoundLaunch> sites;
 
+  /// The kernels named where nothing has followed them.
+  std::vector<FoundPointer> pointers() const {
+    std::vector<FoundPointer> left;
+    for (auto& [reference, kernel] : named_) {
+      if (followed_.count(reference)) continue;
+      auto extent = unit_.extent(reference->getSourceRange());
+      if (extent && unit_.is_user(extent->first.file))
+        left.push_back({kernel, unit_.range(extent->first.file, extent->first.offset, extent->second)});
+    }
+    return left;
+  }
+
  private:
   static const Expr* argument(const CallExpr* call, unsigned index) {
     if (index >= call->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(call->getArg(index))) return nullptr;
     return call->getArg(index);
   }
-  std::vector<const FunctionDecl*> kernels_in(const Expr* e) const {
+  std::vector<const FunctionDecl*> kernels_in(const Expr* e) {
     KernelNames names(*pointers_);
     names.TraverseStmt(const_cast<Expr*>(e));
+    followed_.insert(names.references.begin(), names.references.end());
     std::sort(names.names.begin(), names.names.end());
     names.names.erase(std::unique(names.names.begin(), names.names.end()), names.names.end());
     return names.names;
@@ -146,6 +182,20 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     return Lexer::getSourceText(file_range(e), unit_.sources, unit_.context.getLangOpts()).str();
   }
 
+  /// See LaunchSite::grid_form.
+  static std::string form_of(const Expr* e) {
+    if (!e || e->isTypeDependent()) return {};
+    // A number stands below the constructor that makes a dim3 of it, a dim3 below the one that copies it.
+    const Expr* spelled = e->IgnoreImplicit();
+    while (auto* made = llvm::dyn_cast<CXXConstructExpr>(spelled)) {
+      if (llvm::isa<CXXTemporaryObjectExpr>(made) || made->getNumArgs() == 0) break;
+      spelled = made->getArg(0)->IgnoreImplicit();
+    }
+    if (spelled->getType()->isIntegralOrEnumerationType()) return "number";
+    auto* record = spelled->getType()->getAsRecordDecl();
+    return record && (record->getName() == "dim3" || record->getName() == "uint3") ? "dim3" : "other";
+  }
+
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
     auto keep = [&](GeometryUse use, std::string(&into)[3]) {
       for (int i = 0; i < 3; ++i) into[i] = use.text[i];
@@ -159,6 +209,7 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     std::string bytes[3];
     if (shared && !shared->isTypeDependent()) keep(geometry_->integer(shared), bytes);
     site.shared = shared ? bytes[0] : "0";
+    site.grid_form = form_of(grid), site.block_form = form_of(block);
     site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
   }
   /// `cudaLaunchConfig_t config = …; config.gridDim = …` of cudaLaunchKernelEx(&config, …). A config that several calls
@@ -241,16 +292,18 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
   const PointerValues* pointers_ = nullptr;
   const FunctionDecl* function_ = nullptr;
   bool inside_ = false;
+  std::map<const DeclRefExpr*, const FunctionDecl*> named_;
+  std::set<const DeclRefExpr*> followed_;
 };
 
 }  // namespace
 
-std::vector<FoundLaunch> find_launches(const ParsedUnit& unit, const SourceItems& items) {
+FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items) {
   LaunchVisitor visitor(unit);
   for (auto& item : items.all())
     for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
-  std::vector<FoundLaunch> all;
-  for (auto& [place, found] : visitor.sites) all.push_back(std::move(found));
+  FoundLaunches all{{}, visitor.pointers()};
+  for (auto& [place, found] : visitor.sites) all.launches.push_back(std::move(found));
   return all;
 }
 

@@ -16,6 +16,17 @@ struct FoundLaunch {
   std::set<const clang::Decl*> enumerators;
 };
 
-std::vector<FoundLaunch> find_launches(const ParsedUnit& unit, const SourceItems& items);
+/// A kernel's address that goes somewhere else, where launches may follow that are not seen.
+struct FoundPointer {
+  const clang::FunctionDecl* kernel = nullptr;
+  SourceRange range;
+};
+
+struct FoundLaunches {
+  std::vector<FoundLaunch> launches;
+  std::vector<FoundPointer> pointers;
+};
+
+FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items);
 
 }  // namespace kernelift

@@ -35,7 +35,7 @@ std::string label_of(const ParsedUnit& unit, const clang::FunctionDecl* function
 void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
   SourceItems items(unit);
   auto kernels = find_kernels(unit, items);
-  auto launches = find_launches(unit, items);
+  auto [launches, pointers] = find_launches(unit, items);
   std::vector<KernelClosure> closures;
   for (size_t i = 0; i < kernels.size(); ++i) {
     closures.push_back({i, close_over(unit, items, kernels[i].function)});
@@ -48,6 +48,7 @@ void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
     for (auto* function : launch.kernels) launch.site.kernels.push_back(label(function));
     into.launches.push_back(launch.site);
   }
+  for (auto& pointer : pointers) into.pointers.push_back({{label(pointer.kernel)}, pointer.range});
   for (auto& kernel : kernels) into.kernels.push_back(std::move(kernel.kernel));
 }
 
@@ -181,6 +182,11 @@ class Merger {
       if (fresh) index_.launches.push_back(std::move(site));
       else unite(index_.launches[at->second].kernels, site.kernels);
     }
+    for (auto& pointer : found.pointers) {
+      auto [at, fresh] = pointers_.try_emplace({pointer.range.file, pointer.range.begin}, index_.pointers.size());
+      if (fresh) index_.pointers.push_back(std::move(pointer));
+      else unite(index_.pointers[at->second].kernels, pointer.kernels);
+    }
     for (auto& knob : found.knobs) {
       auto [at, fresh] = knobs_.try_emplace({knob.value_range.file, knob.value_range.begin, knob.name, knob.value},
                                             index_.knobs.size());
@@ -215,6 +221,7 @@ class Merger {
       labels = all;
     };
     for (auto& site : index_.launches) resolve(site.kernels);
+    for (auto& pointer : index_.pointers) resolve(pointer.kernels);
     for (auto& knob : index_.knobs) resolve(knob.kernels);
     std::erase_if(index_.knobs, [](const Knob& knob) { return knob.kernels.empty(); });
   }
@@ -237,7 +244,7 @@ class Merger {
   ScanIndex& index_;
   std::map<std::string, size_t> by_label_;
   std::vector<bool> launched_, has_kernels_;
-  std::map<std::pair<std::string, uint64_t>, size_t> sites_;
+  std::map<std::pair<std::string, uint64_t>, size_t> sites_, pointers_;
   std::map<std::tuple<std::string, uint64_t, std::string, int64_t>, size_t> knobs_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "core/base/hash.h"
 #include "reintegrate/embed/ptx_text.h"
-#include "reintegrate/patch/launch_edit.h"
 
 namespace kernelift {
 namespace {
@@ -379,17 +378,17 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
   const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
   const char* const spelled[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "shared"};
   std::map<std::string, std::string> variables;
-  for (auto& [name, value] : candidate.values) variables[name] = std::to_string(value);
   for (size_t i = 0; i < std::size(names); ++i) variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
-  auto value = [&](const Expression& wanted) {
+  auto value = [&](const Expression& expression) {
+    Expression wanted = expression.simplified(candidate.values);
     std::string text = wanted.text();
     for (size_t i = 0; i + 1 < std::size(names); ++i)
       if (text == names[i]) return std::string(spelled[i]);
     if (text.find_first_not_of("0123456789") == text.npos) return text + "u";
-    return "static_cast<unsigned>(" + to_cpp(wanted, variables) + ")";
+    return "static_cast<unsigned>(" + wanted.cpp(variables) + ")";
   };
   auto dims = [&](const Expression* wanted) { return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]); };
-  std::string bytes = launch.shared.text() == "shared" ? "shared" : "static_cast<std::size_t>(" + to_cpp(launch.shared, variables) + ")";
+  std::string bytes = launch.shared.text() == "shared" ? "shared" : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
   std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";
   return first + "  const dim3 tuned_grid(" + dims(launch.grid) + "), tuned_block(" + dims(launch.block) +
          ");\n  if (cudaLaunchKernel(of.kernel, tuned_grid, tuned_block, a, " + bytes + ", stream) == cudaSuccess) return true;";

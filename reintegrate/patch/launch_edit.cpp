@@ -1,9 +1,10 @@
-// A launch's grid may be spelled `grid`, `dim3(a, b)` or `(n + 255) / 256`; all three are accepted by dim3's
-// constructors, so `dim3(<as spelled>).x` is the recorded gx whatever it is. Worked example: the candidate's grid is
-// (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid, block>>>`: the grid becomes
-// `dim3((dim3(grid).x + 2 - 1) / 2, dim3(grid).y, dim3(grid).z)`. A plain 1-D expression stays one.
+// What is spelled is reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and two ones of a number, `a` and `b` of
+// `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid, block>>>`:
+// the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. Where the spelled type is not known, `dim3(<as spelled>).x`
+// is right whatever it is.
 #include "reintegrate/patch/launch_edit.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -34,50 +35,9 @@ size_t top_level_comma(std::string_view text) {
   return text.npos;
 }
 
-std::string write_cpp(std::string_view text, const std::map<std::string, std::string>& variables) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    if (!word_character(text[at])) {
-      out += text[at++];
-      continue;
-    }
-    size_t end = at;
-    while (end < text.size() && (word_character(text[end]) || text[end] == '.')) ++end;
-    std::string word(text.substr(at, end - at));
-    at = end;
-    if (at < text.size() && text[at] == '(' && (word == "min" || word == "max" || word == "ceil_div")) {
-      size_t close = closing(text, at);
-      std::string_view inside = text.substr(at + 1, close - at - 1);
-      size_t comma = top_level_comma(inside);
-      auto bracketed = [](std::string part) {
-        bool plain = part.find_first_of(" ?") == part.npos || (part.front() == '(' && closing(part, 0) == part.size() - 1);
-        return plain ? part : "(" + part + ")";
-      };
-      std::string a = bracketed(write_cpp(inside.substr(0, comma), variables));
-      size_t second = inside.find_first_not_of(' ', comma + 1);
-      std::string b = bracketed(write_cpp(inside.substr(second), variables));
-      if (word == "ceil_div") out += "((" + a + " + " + b + " - 1) / " + b + ")";
-      else out += "(" + a + (word == "min" ? " < " : " > ") + b + " ? " + a + " : " + b + ")";
-      at = close + 1;
-      continue;
-    }
-    auto found = variables.find(word);
-    out += found == variables.end() ? word : found->second;
-  }
-  return out;
-}
-
-std::string stripped_of_outer_brackets(std::string text) {
-  while (text.size() > 1 && text.front() == '(' && closing(text, 0) == text.size() - 1) text = text.substr(1, text.size() - 2);
-  return text;
-}
-
-/// The arguments of `dim3(a, b)`, trimmed; empty for anything else, and for one argument that may itself be a dim3.
-std::vector<std::string> dim3_arguments(std::string_view text);
-
 /// Arithmetic outside brackets: then it is a number, not a dim3.
-bool is_plain_number(std::string_view text) {
-  if (text.empty()) return false;
+bool is_number(std::string_view text, std::string_view form) {
+  if (text.empty() || !form.empty()) return form == "number";
   if (text.find_first_not_of("0123456789uU") == text.npos) return true;
   int depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -100,7 +60,7 @@ std::vector<std::string> dim3_arguments(std::string_view text) {
     if (comma == rest.npos) break;
     rest.remove_prefix(comma + 1);
   }
-  if (parts.size() == 1 && !is_plain_number(parts[0])) return {};
+  if (parts.size() == 1 && !is_number(parts[0], {})) return {};
   return parts;
 }
 
@@ -241,40 +201,66 @@ class LaunchEditor {
   }
 
   Result<std::string> replacement(Piece piece, const std::string& what) {
-    std::string grid = as_spelled(Piece::Grid), block = as_spelled(Piece::Block), shared = as_spelled(Piece::Shared);
+    KERNELIFT_TRY(check_reused(piece, what));
+    std::map<std::string, std::string> names{{"shared", as_spelled(Piece::Shared)}};
+    if (names["shared"].empty()) names["shared"] = "0";
+    Bindings known = values_;
+    spell_axes(Piece::Grid, site_.grid_form, names, known);
+    spell_axes(Piece::Block, site_.block_form, names, known);
+
+    std::vector<std::string> text;
+    for (int axis = 0; axis < axes(piece); ++axis) {
+      Expression simple = wanted(piece, axis).simplified(known);
+      for (auto& name : simple.variables())
+        if (!names.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
+      text.push_back(simple.cpp(names));
+    }
+    if (piece == Piece::Shared) return text[0];
+    bool number = is_number(as_spelled(piece), piece == Piece::Grid ? site_.grid_form : site_.block_form);
+    while (text.size() > 1 && text.back() == "1") text.pop_back();
+    std::string all = text[0];
+    for (size_t axis = 1; axis < text.size(); ++axis) all += ", " + text[axis];
+    return number && text.size() == 1 ? all : "dim3(" + all + ")";
+  }
+
+  /// What the replacement reuses is evaluated once for every use.
+  Status check_reused(Piece piece, const std::string& what) {
     std::set<std::string> used;
     for (int axis = 0; axis < axes(piece); ++axis)
       for (auto& name : wanted(piece, axis).variables()) used.insert(name);
     auto uses = [&](char of) { return used.contains({of, 'x'}) || used.contains({of, 'y'}) || used.contains({of, 'z'}); };
-    for (auto& [text, needed] : {std::pair{grid, uses('g')}, std::pair{block, uses('b')}, std::pair{shared, used.contains("shared")}}) {
-      if (needed && has_effects(text))
-        return refused(what + " needs '" + text + "' more than once, which has side effects");
+    for (auto& [of, needed] : {std::pair{Piece::Grid, uses('g')}, {Piece::Block, uses('b')}, {Piece::Shared, used.contains("shared")}}) {
+      std::string text = as_spelled(of);
+      if (needed && has_effects(text)) return refused(what + " needs '" + text + "' more than once, which has side effects");
       if (needed && calls_something(text))
         result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + text + "' more than once.");
     }
+    return done();
+  }
 
-    std::map<std::string, std::string> variables;
-    for (auto& [name, value] : values_) variables[name] = std::to_string(value);
-    auto spell = [&](const std::string& text, char letter) {
-      if (text.empty()) return;
-      bool number = is_plain_number(text), dim = text.starts_with("dim3(");
-      std::vector<std::string> parts = dim3_arguments(text);
-      for (int axis = 0; axis < 3 && !parts.empty(); ++axis)
-        variables[{letter, kAxis[axis]}] = static_cast<size_t>(axis) < parts.size() ? "(" + parts[axis] + ")" : "1";
-      for (int axis = 0; axis < 3 && parts.empty(); ++axis)
-        variables[{letter, kAxis[axis]}] = number ? (axis ? "1" : "(" + text + ")") : (dim ? text : "dim3(" + text + ")") + "." + kAxis[axis];
-    };
-    spell(grid, 'g');
-    spell(block, 'b');
-    variables["shared"] = shared.empty() ? "0" : "(" + shared + ")";
-    for (auto& name : used)
-      if (!variables.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
+  /// How the site spells gx, gy and gz (or bx, by, bz); a value that is a constant there is known.
+  void spell_axes(Piece piece, const std::string& form, std::map<std::string, std::string>& names, Bindings& known) const {
+    std::string text = as_spelled(piece);
+    if (text.empty()) return;
+    std::vector<std::string> parts = dim3_arguments(text);
+    if (parts.empty() && is_number(text, form)) parts = {text};
+    bool plain = std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
+    std::string whole = form == "dim3" && plain ? text : "dim3(" + text + ")";
+    for (size_t axis = 0; axis < 3; ++axis) {
+      std::string name = {piece == Piece::Grid ? 'g' : 'b', kAxis[axis]};
+      if (axis < parts.size()) names[name] = parts[axis];
+      else names[name] = parts.empty() ? whole + "." + kAxis[axis] : "1";
+      // What the scan worked out of a variable counts only if the recording agrees.
+      auto value = Expression::parse(parts.empty() ? spelled(piece, static_cast<int>(axis)) : names[name]);
+      if (!value.ok() || !value->variables().empty()) continue;
+      auto constant = value->evaluate({});
+      if (constant.ok() && (!parts.empty() || is_recorded(piece, static_cast<int>(axis), *constant))) known[name] = *constant;
+    }
+  }
 
-    std::string axis_text[3];
-    for (int axis = 0; axis < axes(piece); ++axis) axis_text[axis] = stripped_of_outer_brackets(to_cpp(wanted(piece, axis), variables));
-    if (piece == Piece::Shared) return axis_text[0];
-    if (axis_text[1] == "1" && axis_text[2] == "1" && is_plain_number(as_spelled(piece))) return axis_text[0];
-    return "dim3(" + axis_text[0] + ", " + axis_text[1] + ", " + axis_text[2] + ")";
+  bool is_recorded(Piece piece, int axis, int64_t value) const {
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(),
+                       [&](auto& instance) { return component(instance.geometry, piece, axis) == value; });
   }
 
   const Mep& mep_;
@@ -288,10 +274,6 @@ class LaunchEditor {
 };
 
 }  // namespace
-
-std::string to_cpp(const Expression& expression, const std::map<std::string, std::string>& variables) {
-  return write_cpp(expression.text(), variables);
-}
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source, bool one_template) {

@@ -24,9 +24,6 @@ struct LaunchEdits {
   std::vector<std::string> notes;
 };
 
-/// The C++ spelling of `expression`: ceil_div, min and max written out, every variable replaced.
-std::string to_cpp(const Expression& expression, const std::map<std::string, std::string>& variables);
-
 /// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
 /// source computes from one of them follows by itself. `source` is the whole file that holds the site. A site that
 /// serves several kernels is edited only if all of them change alike: `one_template` says that they do.

@@ -295,6 +295,7 @@ class Planner {
 
   Status edit_launches(const Bindings& changed) {
     if (q_.candidate.launches.empty()) return done();
+    KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
     for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
     if (any && mep_.kernel_name.find('<') != std::string::npos && siblings() != 0) KERNELIFT_TRY(edit_sibling_launches(changed));
@@ -305,6 +306,22 @@ class Planner {
           return refused("the candidate changes the launch of '" + mep_.kernel_name + "', but no launch site of it is known");
       }
     }
+    return done();
+  }
+
+  /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it launched.
+  Status refuse_unseen_launches() {
+    const ScannedKernel* mine = this_kernel();
+    bool changes = false;
+    for (auto& instance : mep_.instances) {
+      KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
+      changes |= geometry != instance.geometry;
+    }
+    if (!mine || !changes) return done();
+    for (auto& pointer : q_.scan->pointers)
+      if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return id == mine->id || is_family(id); }))
+        return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " + pointer.range.file + ":" +
+                       std::to_string(pointer.range.line) + ", and what launches it from there is not known");
     return done();
   }
 

@@ -40,23 +40,67 @@ struct Launch {
 
 TEST(LaunchEdit, LeavesARecordedGeometryAlone) { EXPECT_EQ(Launch("grid", "block").result(), "<<<grid, block>>>"); }
 
-TEST(LaunchEdit, WrapsAVariableWhateverItsType) {
+TEST(LaunchEdit, WrapsAVariableOfUnknownType) {
   Launch l("grid", "block");
   l.grid("ceil_div(gx, 2)");
-  EXPECT_EQ(l.result(), "<<<dim3((dim3(grid).x + 2 - 1) / 2, dim3(grid).y, dim3(grid).z), block>>>");
+  EXPECT_EQ(l.result(), "<<<dim3((dim3(grid).x + 1) / 2, dim3(grid).y, dim3(grid).z), block>>>");
+}
+
+TEST(LaunchEdit, TakesTheAxesOfADim3Variable) {
+  Launch l("grids", "blocks");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.values = {{"block_x", 64}, {"block_y", 4}};
+  l.grid("ceil_div(ceil_div(gx * bx, block_x), 2)");
+  l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
+  l.block("block_x");
+  l.launch.block[1] = *Expression::parse("block_y");
+  EXPECT_EQ(l.result(), "<<<dim3((grids.x + 1) / 2, (grids.y + 1) / 2, grids.z), dim3(64, 4)>>>");
+}
+
+TEST(LaunchEdit, BracketsADim3ThatIsMoreThanAName) {
+  Launch l("wide ? a : b", "64");
+  l.site.grid_form = "dim3";
+  l.grid("gx * 2");
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(wide ? a : b).x * 2, dim3(wide ? a : b).y, dim3(wide ? a : b).z), 64>>>");
+}
+
+TEST(LaunchEdit, TakesANumberForWhatItIs) {
+  Launch l("blocks", "threads");
+  l.site.grid_form = l.site.block_form = "number";
+  l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  l.values["block_x"] = 128;
+  l.grid("ceil_div(gx * bx, block_x)");
+  l.block("block_x");
+  EXPECT_EQ(l.result(), "<<<(blocks * threads + 127) / 128, 128>>>");
+}
+
+TEST(LaunchEdit, DoesNotReckonWithFractions) {
+  Launch l("n / 256.0 + 1", "64");
+  l.site.grid_form = "other";
+  l.grid("gx * 2");
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(n / 256.0 + 1).x * 2, dim3(n / 256.0 + 1).y, dim3(n / 256.0 + 1).z), 64>>>");
+}
+
+TEST(LaunchEdit, BelievesAScannedConstantOnlyIfItWasRecorded) {
+  Launch l("grid", "block");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.block[0] = "32";
+  l.grid("ceil_div(gx * bx, 32)");
+  EXPECT_EQ(l.result(), "<<<dim3((grid.x * block.x + 31) / 32, grid.y, grid.z), block>>>") << "recorded: 64 threads";
 }
 
 TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
   Launch l("(n + 255) / 256", "256");
   l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
-  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 4 - 1) / 4, 256>>>");
+  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
 }
 
 TEST(LaunchEdit, ReusesTheSpelledAxesOfADim3) {
   Launch l("dim3(nx / 8, div(ny, 4))", "dim3(64, 2)");
   l.block("bx * 2");
-  EXPECT_EQ(l.result(), "<<<dim3(nx / 8, div(ny, 4)), dim3((64) * 2, 2, 1)>>>");
+  EXPECT_EQ(l.result(), "<<<dim3(nx / 8, div(ny, 4)), dim3(128, 2)>>>");
 }
 
 TEST(LaunchEdit, PutsParameterValuesInPlaceOfTheirNames) {
@@ -92,7 +136,7 @@ TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
 TEST(LaunchEdit, RewritesDynamicSharedMemory) {
   Launch l("grid", "block", "bytes");
   l.launch.shared = *Expression::parse("shared * 2");
-  EXPECT_EQ(l.result(), "<<<grid, block, (bytes) * 2>>>");
+  EXPECT_EQ(l.result(), "<<<grid, block, bytes * 2>>>");
 }
 
 TEST(LaunchEdit, RefusesALaunchThroughAMacro) {

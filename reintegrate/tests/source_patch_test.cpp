@@ -209,7 +209,7 @@ TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
   request.candidate.launches[0].grid[0] = *Expression::parse("gx * 2");
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("sleepy<<<(1) * 2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
+  EXPECT_NE(patch->changes[0].after.find("sleepy<<<2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
 }
 
 /// Two instances of one template, each with a launch of its own: sleepy<3> is the kernel of the MEP.
@@ -244,7 +244,7 @@ class TemplatePatch : public Patch {
 TEST_F(TemplatePatch, ChangesTheLaunchesOfAllInstancesAlike) {
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<(1) * 2, BLOCK>>>(a); sleepy<5><<<(2) * 2, BLOCK>>>(a);"), std::string::npos) << patch->diff();
+  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<2, BLOCK>>>(a); sleepy<5><<<4, BLOCK>>>(a);"), std::string::npos) << patch->diff();
   EXPECT_TRUE(patch->reaches_others);
   EXPECT_NE(patch->notes[0].find("The launches of 'sleepy<5>' change alike"), std::string::npos) << patch->notes[0];
 }
@@ -254,7 +254,7 @@ TEST_F(TemplatePatch, ChangesOneLaunchThatServesSeveralInstances) {
   request.scan->launches = request.mep.launches;
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<(1) * 2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
+  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
 }
 
 TEST_F(TemplatePatch, RefusesALaunchThatServesAKernelOfAnotherName) {
@@ -270,6 +270,13 @@ TEST_F(TemplatePatch, RefusesWhenAnotherInstancesLaunchIsNotKnown) {
 TEST_F(TemplatePatch, RefusesWhenAnotherInstancesLaunchIsWrittenByAMacro) {
   request.scan->launches[1].through_macro = true;
   EXPECT_NE(refusal().find("written by a macro"), std::string::npos);
+}
+
+TEST_F(TemplatePatch, RefusesToChangeALaunchWhereOthersAreNotSeen) {
+  request.scan->pointers = {{{"00000005"}, {"src/host.cu", 40, 46, 3, 3}}};
+  EXPECT_NE(refusal().find("its address is taken at src/host.cu:3"), std::string::npos) << refusal();
+  request.candidate.launches = {CandidateLaunch::as_recorded("sleepy<3>")};
+  EXPECT_EQ(refusal().find("its address"), std::string::npos) << "no launch changes: " << refusal();
 }
 
 TEST_F(TemplatePatch, RefusesALaunchChangeWithoutAScan) {

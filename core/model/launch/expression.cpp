@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace kernelift {
@@ -27,7 +28,7 @@ struct Operator { const char* spelling; int precedence; };
 constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7}, {"<<", 8}, {">>", 8},
                                    {"|", 3},  {"^", 4},  {"&", 5},  {"<", 7},  {">", 7},  {"+", 9},  {"-", 9},
                                    {"*", 10}, {"/", 10}, {"%", 10}};
-constexpr int kUnaryPrecedence = 11, kTernaryPrecedence = 0;
+constexpr int kTernaryPrecedence = 0, kUnaryPrecedence = 11, kPrimary = 12;
 // A pathological text must end in an error, not in a stack overflow.
 constexpr int kMaxDepth = 200;
 constexpr int kMostOperators = 10000;  // A chain of them is a deep tree, which is walked by recursion.
@@ -266,32 +267,92 @@ void collect_variables(const Node& node, std::set<std::string>& into) {
   for (auto& child : node.children) collect_variables(*child, into);
 }
 
-int node_precedence(const Node& node) {
-  if (node.kind == Kind::Binary) return precedence_of(node.name);
-  if (node.kind == Kind::Ternary) return kTernaryPrecedence;
-  if (node.kind == Kind::Constant && node.value < 0) return kUnaryPrecedence;
-  return node.kind == Kind::Unary ? kUnaryPrecedence : kUnaryPrecedence + 1;
+/// Text that needs no brackets whatever is written beside it: `grid.x`, `sizes[i + 1]`, `blocks(n)`, `(a + b)`.
+bool is_primary(std::string_view text) {
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '(' || c == '[') ++depth;
+    else if (c == ')' || c == ']') --depth;
+    else if (depth == 0) {
+      bool arrow = text.substr(at, 2) == "->";
+      if (!arrow && !std::isalnum(static_cast<unsigned char>(c)) && !std::strchr("_.:", c)) return false;
+      if (!arrow && at > 0 && text[at - 1] == ')' && c != '.') return false;  // `(int)x` is a cast.
+      at += arrow;
+    }
+  }
+  return true;
 }
 
-std::string print(const Node& node, int lowest) {
-  std::string text;
+/// `names`: null for text that parses back, else for C++.
+std::string print(const Node& node, int lowest, const std::map<std::string, std::string>* names) {
+  auto child = [&](int which, int least) { return print(*node.children[which], least, names); };
+  auto bracketed = [&](const std::string& text, int precedence) { return precedence < lowest ? "(" + text + ")" : text; };
   switch (node.kind) {
-    case Kind::Constant: text = std::to_string(node.value); break;
-    case Kind::Variable: text = node.name; break;
-    case Kind::Unary: text = node.name + print(*node.children[0], kUnaryPrecedence + 1); break;
+    case Kind::Constant: return bracketed(std::to_string(node.value), node.value < 0 ? kUnaryPrecedence : kPrimary);
+    case Kind::Variable: {
+      auto found = names ? names->find(node.name) : std::map<std::string, std::string>::const_iterator();
+      if (!names || found == names->end()) return node.name;
+      return bracketed(found->second, is_primary(found->second) ? kPrimary : kTernaryPrecedence);
+    }
+    case Kind::Unary: return bracketed(node.name + child(0, kPrimary), kUnaryPrecedence);
     case Kind::Binary: {
       int mine = precedence_of(node.name);
-      text = print(*node.children[0], mine) + " " + node.name + " " + print(*node.children[1], mine + 1);
-      break;
+      return bracketed(child(0, mine) + " " + node.name + " " + child(1, mine + 1), mine);
     }
-    case Kind::Ternary:
-      text = print(*node.children[0], 1) + " ? " + print(*node.children[1], 1) + " : " + print(*node.children[2], 0);
-      break;
-    case Kind::Call:
-      text = node.name + "(" + print(*node.children[0], 0) + ", " + print(*node.children[1], 0) + ")";
-      break;
+    case Kind::Ternary: return bracketed(child(0, 1) + " ? " + child(1, 1) + " : " + child(2, 0), kTernaryPrecedence);
+    case Kind::Call: break;
   }
-  return node_precedence(node) < lowest ? "(" + text + ")" : text;
+  if (!names) return node.name + "(" + child(0, 0) + ", " + child(1, 0) + ")";
+  int sum = precedence_of("+"), product = precedence_of("*"), comparison = precedence_of("<");
+  if (node.name != "ceil_div")
+    return bracketed(child(0, comparison + 1) + (node.name == "min" ? " < " : " > ") + child(1, comparison + 1) + " ? " + child(0, 1) +
+                         " : " + child(1, 0), kTernaryPrecedence);
+  const Node& divisor = *node.children[1];
+  std::string less_one = divisor.kind == Kind::Constant ? std::to_string(divisor.value - 1) : child(1, sum) + " - 1";
+  return bracketed("(" + child(0, sum) + " + " + less_one + ") / " + child(1, product + 1), product);
+}
+
+const int64_t* constant_of(const NodePtr& node) { return node->kind == Kind::Constant ? &node->value : nullptr; }
+bool is_constant(const NodePtr& node, int64_t value) { return node->kind == Kind::Constant && node->value == value; }
+NodePtr constant_node(int64_t value) { return make(Kind::Constant, {}, {}, value); }
+
+/// `a op b` of simplified operands.
+NodePtr simplified_binary(Kind kind, const std::string& op, NodePtr a, NodePtr b) {
+  const int64_t *left = constant_of(a), *right = constant_of(b);
+  bool lazy = op == "&&" || op == "||";
+  if (left && right && !lazy)
+    if (auto value = apply(op, *left, *right); value.ok()) return constant_node(*value);
+  bool divides = op == "/" || op == "ceil_div";
+  if ((op == "*" || op == "+") && left) std::swap(a, b), std::swap(left, right);
+  if (op == "*" && is_constant(b, 0)) return b;
+  if ((op == "*" || divides) && is_constant(b, 1)) return a;
+  if ((op == "+" || op == "-" || op == "<<" || op == ">>") && is_constant(b, 0)) return a;
+  if (right && *right > 0 && a->kind != Kind::Constant && a->children.size() == 2) {
+    const int64_t* inner = constant_of(a->children[1]);
+    int64_t product = 0;
+    bool fits = inner && *inner > 0 && !__builtin_mul_overflow(*inner, *right, &product);
+    // (x * 4) * 2, and ceil_div(ceil_div(x, 4), 2): division rounds the same way in one step as in two.
+    if (fits && a->name == op && (op == "*" || divides)) return make(kind, op, {a->children[0], constant_node(product)});
+    if (fits && divides && a->name == "*") {
+      int64_t common = std::gcd(*inner, *right);
+      return simplified_binary(kind, op, simplified_binary(Kind::Binary, "*", a->children[0], constant_node(*inner / common)),
+                               constant_node(*right / common));
+    }
+  }
+  return make(kind, op, {a, b});
+}
+
+NodePtr simplify(const NodePtr& node, const Bindings& known) {
+  if (node->kind == Kind::Variable) {
+    auto found = known.find(node->name);
+    return found == known.end() ? node : constant_node(found->second);
+  }
+  std::vector<NodePtr> children;
+  for (auto& child : node->children) children.push_back(simplify(child, known));
+  if (node->kind == Kind::Binary || node->kind == Kind::Call) return simplified_binary(node->kind, node->name, children[0], children[1]);
+  if (node->kind == Kind::Ternary && constant_of(children[0])) return children[is_constant(children[0], 0) ? 2 : 1];
+  return node->kind == Kind::Constant ? node : make(node->kind, node->name, children);
 }
 
 }  // namespace
@@ -316,6 +377,8 @@ std::set<std::string> Expression::variables() const {
   return found;
 }
 
-std::string Expression::text() const { return print(*root_, 0); }
+std::string Expression::text() const { return print(*root_, 0, nullptr); }
+std::string Expression::cpp(const std::map<std::string, std::string>& names) const { return print(*root_, 0, &names); }
+Expression Expression::simplified(const Bindings& known) const { return Expression(simplify(root_, known)); }
 
 }  // namespace kernelift

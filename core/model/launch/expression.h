@@ -29,6 +29,11 @@ class Expression {
   std::set<std::string> variables() const;
   /// Text that parses back to the same expression, with only the parentheses that it needs.
   std::string text() const;
+  /// As C++: ceil_div, min and max written out, a variable as `names` spells it, in brackets where it needs them.
+  std::string cpp(const std::map<std::string, std::string>& names) const;
+  /// With what is known put in and worked out: constants folded, `ceil_div(x * 16, 32)` as `ceil_div(x, 2)`. Has the
+  /// same value wherever this has one.
+  Expression simplified(const Bindings& known = {}) const;
   bool operator==(const Expression& other) const { return text() == other.text(); }
 
  private:

@@ -51,6 +51,8 @@ static Json to_json(const ScannedKernel& kernel) {
           {"uses", kernel.uses}};
 }
 
+static Json to_json(const KernelPointer& pointer) { return {{"kernels", pointer.kernels}, {"range", to_json(pointer.range)}}; }
+
 static Json to_json(const ScannedUnit& unit) {
   return {{"file", unit.file},
           {"folder", unit.folder},
@@ -66,6 +68,7 @@ Json to_json(const ScanIndex& index) {
   document["units"] = list_to_json(index.units);
   document["kernels"] = list_to_json(index.kernels);
   document["launches"] = list_to_json(index.launches);
+  document["pointers"] = list_to_json(index.pointers);
   document["knobs"] = list_to_json(index.knobs);
   return document;
 }
@@ -78,6 +81,8 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
     for (auto& one : document.at("units")) index.units.push_back(unit_from(one));
     for (auto& one : document.at("kernels")) index.kernels.push_back(kernel_from(one));
     for (auto& one : document.at("launches")) index.launches.push_back(launch_from_json(one));
+    for (auto& one : document.value("pointers", Json::array()))
+      index.pointers.push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
     return index;
   });

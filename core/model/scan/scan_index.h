@@ -52,6 +52,14 @@ struct LaunchSite {
   std::string grid[3], block[3], shared;
   std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
   bool through_macro = false;       ///< The launch is written by a macro: a patch must not touch its geometry.
+  /// What the arguments are as spelled: "dim3", "number" (an integer that becomes one), "other", or empty: not known.
+  std::string grid_form = {}, block_form = {};
+};
+
+/// Where kernels' addresses go to something other than a launch that was seen: a parameter, a table, a graph's node.
+struct KernelPointer {
+  std::vector<std::string> kernels; ///< Ids.
+  SourceRange range;
 };
 
 /// A macro or constant that feeds a kernel, its launch, or both.
@@ -77,6 +85,7 @@ struct ScanIndex {
   std::vector<ScannedUnit> units;
   std::vector<ScannedKernel> kernels;
   std::vector<LaunchSite> launches;
+  std::vector<KernelPointer> pointers;
   std::vector<Knob> knobs;
 
   static Result<ScanIndex> read(const std::filesystem::path& file);

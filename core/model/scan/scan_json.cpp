@@ -36,6 +36,8 @@ Json to_json(const LaunchSite& site) {
           {"enclosing", site.enclosing},
           {"grid", site.grid},
           {"block", site.block},
+          {"grid_form", site.grid_form},
+          {"block_form", site.block_form},
           {"shared", site.shared},
           {"argument_text", site.argument_text},
           {"through_macro", site.through_macro}};
@@ -49,6 +51,7 @@ LaunchSite launch_from_json(const Json& from) {
   site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
   for (int axis = 0; axis < 3; ++axis)
     site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
+  site.grid_form = from.value("grid_form", ""), site.block_form = from.value("block_form", "");
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
   site.through_macro = from.at("through_macro");
   return site;

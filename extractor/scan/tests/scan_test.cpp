@@ -64,6 +64,9 @@ void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK,
   EXPECT_EQ(b.argument_text, (std::vector<std::string>{"w * h", "x"}));
   EXPECT_EQ(c.grid[0], "ceil_div(n, BLOCK)");
   EXPECT_EQ(c.block[0], "BLOCK");
+  EXPECT_EQ(a.grid_form + " " + a.block_form, "dim3 number");
+  EXPECT_EQ(b.grid_form + " " + b.block_form, "dim3 dim3");
+  EXPECT_EQ(c.grid_form + " " + c.block_form, "number dim3");
   EXPECT_EQ(app.text(a.block_range), "BLOCK");
   EXPECT_EQ(app.text(a.range), "k<<<grid, BLOCK>>>(n, x)");
 }
@@ -74,9 +77,11 @@ TEST(Scan, GivesUpGeometryThatIsAssignedTwice) {
 __global__ void k(float* x) { x[0] = 1; }
 int unknown(int);
 void a(int n, float* x) { dim3 grid(n); if (n > 7) grid = dim3(7); k<<<grid, unknown(n)>>>(x); }
+void b(int n, float* x) { k<<<n / 256.0 + 1, 64>>>(x); }
 )");
   auto index = app.scan();
-  ASSERT_EQ(index.launches.size(), 1u);
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_EQ(index.launches[1].grid_form, "other") << "a fraction is cut off only when it becomes a dim3";
   EXPECT_EQ(index.launches[0].grid[0], "");
   EXPECT_EQ(index.launches[0].block[0], "");
 }
@@ -364,6 +369,32 @@ void run(int n, float* x) {
   ASSERT_EQ(index.launches.size(), 2u);
   EXPECT_EQ(index.launches[0].kernels.size(), 2u);
   EXPECT_EQ(index.launches[1].kernels, std::vector<std::string>{only(index, "never").id});
+}
+
+TEST(Scan, NamesThePlacesFromWhichAKernelMayBeLaunchedUnseen) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*Kernel)(float*);
+__global__ void seen(float* x) { x[0] = 1; }
+__global__ void passed(float* x) { x[0] = 2; }
+__global__ void listed(float* x) { x[0] = 3; }
+template <Kernel K> void launcher(float* x) { K<<<1, 32>>>(x); }
+static void go(Kernel f, float* x) { f<<<1, 32>>>(x); }
+static Kernel table[] = {listed};
+void run(float* x) {
+  auto local = seen;
+  local<<<1, 32>>>(x);
+  cudaFuncSetAttribute(seen, cudaFuncAttributeMaxDynamicSharedMemorySize, 70000);
+  launcher<seen>(x);
+  seen<<<2, 32>>>(x);
+  go(passed, x);
+}
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.pointers.size(), 2u);
+  EXPECT_EQ(index.pointers[0].kernels, std::vector<std::string>{only(index, "listed").id});
+  EXPECT_EQ(app.text(index.pointers[0].range), "listed");
+  EXPECT_EQ(index.pointers[1].kernels, std::vector<std::string>{only(index, "passed").id});
 }
 
 TEST(Scan, ReadsTheConfigurationOfAnExtendedLaunch) {
