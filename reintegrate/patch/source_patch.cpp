@@ -15,6 +15,7 @@
 #include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
+#include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace fs = std::filesystem;
@@ -298,7 +299,7 @@ class Planner {
     KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
     for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
-    if (any && mep_.kernel_name.find('<') != std::string::npos && siblings() != 0) KERNELIFT_TRY(edit_sibling_launches(changed));
+    if (any && mep_.kernel_name.find('<') != std::string::npos && family_.others() != 0) KERNELIFT_TRY(edit_sibling_launches(changed));
     if (!any && mep_.launches.empty()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
@@ -311,7 +312,7 @@ class Planner {
 
   /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it launched.
   Status refuse_unseen_launches() {
-    const ScannedKernel* mine = this_kernel();
+    const ScannedKernel* mine = family_.kernel();
     bool changes = false;
     for (auto& instance : mep_.instances) {
       KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
@@ -319,7 +320,7 @@ class Planner {
     }
     if (!mine || !changes) return done();
     for (auto& pointer : q_.scan->pointers)
-      if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return id == mine->id || is_family(id); }))
+      if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return family_.contains(id); }))
         return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " + pointer.range.file + ":" +
                        std::to_string(pointer.range.line) + ", and what launches it from there is not known");
     return done();
@@ -328,7 +329,7 @@ class Planner {
   Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {
     OpenFile* file = nullptr;
     KERNELIFT_ASSIGN(file, open(site.range.file));
-    bool one_template = std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return is_family(id); });
+    bool one_template = std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed, file->text, one_template));
     for (auto& edit : edits.edits) add(*file, edit.begin, edit.end, edit.text);
     notes_.insert(notes_.end(), edits.notes.begin(), edits.notes.end());
@@ -340,10 +341,10 @@ class Planner {
   /// or none. What they compute is for the application's own check to say.
   Status edit_sibling_launches(const Bindings& changed) {
     std::string refusal = "the launch of '" + mep_.kernel_name + "' would change, and with it the launches of its template's other instances, ";
-    if (siblings() < 0) return refused(refusal + "which are not known without a scan" + kScanAgain);
+    if (family_.others() < 0) return refused(refusal + "which are not known without a scan" + kScanAgain);
     std::string names;
     for (auto& kernel : q_.scan->kernels) {
-      if (kernel.id == this_kernel()->id || !is_family(kernel.id)) continue;
+      if (kernel.id == family_.kernel()->id || !family_.contains(kernel.id)) continue;
       bool launched = false;
       for (auto& site : q_.scan->launches) {
         if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) == site.kernels.end()) continue;
@@ -362,44 +363,15 @@ class Planner {
     return done();
   }
 
-  /// This kernel, or another instance of its template.
-  bool is_family(const std::string& id) const {
-    const ScannedKernel* mine = this_kernel();
-    if (!mine) return id == mep_.kernel_id;
-    for (auto& kernel : q_.scan->kernels)
-      if (kernel.id == id) return kernel.definition.file == mine->definition.file && kernel.definition.begin == mine->definition.begin;
-    return false;
-  }
-
-  /// Other instances of the kernel's template; -1: unknown without a scan.
-  int siblings() const {
-    if (!q_.scan) return -1;
-    const ScannedKernel* mine = this_kernel();
-    if (!mine) return -1;
-    int count = 0;
-    for (auto& kernel : q_.scan->kernels)
-      count += kernel.key != mine->key && kernel.definition.file == mine->definition.file && kernel.definition.begin == mine->definition.begin;
-    return count;
-  }
-
-  const ScannedKernel* this_kernel() const {
-    if (!q_.scan) return nullptr;
-    for (auto& kernel : q_.scan->kernels)
-      if (kernel.id == mep_.kernel_id) return &kernel;
-    for (auto& kernel : q_.scan->kernels)  // Of that key in another unit: the unit may have been scanned under another name.
-      if (kernel.key == mep_.kernel_key) return &kernel;
-    return nullptr;
-  }
-
   void note_reach() {
     if (mep_.kernel_name.find('<') != std::string::npos) {
-      int others = siblings();
+      int others = family_.others();
       reaches_others_ |= others != 0;
       if (others != 0)
         notes_.push_back("'" + mep_.kernel_name + "' is an instance of a template: the edit applies to " +
                          (others == 1 ? "its other instance" : others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
     }
-    const ScannedKernel* mine = this_kernel();
+    const ScannedKernel* mine = family_.kernel();
     for (auto& [file, edits] : edits_) {
       bool outside = false;
       for (auto& edit : edits)
@@ -474,7 +446,7 @@ class Planner {
       for (auto& kernel : q_.scan->kernels)
         if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end && same_file(kernel.definition.file, file.path))
           return refused(launch + " is in device code, inside '" + kernel.name + "'");
-    const ScannedKernel* mine = this_kernel();
+    const ScannedKernel* mine = family_.kernel();
     if (bound_.empty() || same_file(mep_.unit, file.path) || (mine && same_file(mine->definition.file, file.path))) return done();
     return refused(launch + " is in another file than the kernel, where '" + bound_[0].spelling + "', which the kernel reads, may be another variable");
   }
@@ -516,7 +488,7 @@ class Planner {
 
   /// A pointer to one of several functions of a name cannot be written without their types.
   Status check_overloads() {
-    const ScannedKernel* mine = this_kernel();
+    const ScannedKernel* mine = family_.kernel();
     if (!mine || mine->is_template) return done();
     for (auto& other : q_.scan->kernels)
       if (!other.is_template && other.name == mine->name && other.key != mine->key)
@@ -526,7 +498,7 @@ class Planner {
 
   /// Whoever changes the kernel must find out that something else runs in its place.
   void point_to(const std::string& header) {
-    const ScannedKernel* mine = this_kernel();
+    const ScannedKernel* mine = family_.kernel();
     if (!mine || mine->through_macro || is_outside(mine->definition.file)) return;
     auto file = open(mine->definition.file);
     if (!file.ok() || mine->definition.begin > (*file)->text.size()) return;
@@ -578,7 +550,8 @@ class Planner {
 
   const PatchQuestion& q_;
   const Mep& mep_;
-  const LauncherPlace place_{q_.mep, this_kernel(), q_.scan, q_.root};
+  const KernelFamily family_{q_.mep, q_.scan};
+  const LauncherPlace place_{q_.mep, family_.kernel(), q_.scan, q_.root};
   std::vector<TextLine> old_lines_, new_lines_;
   std::vector<BoundVariable> bound_;
   std::map<std::string, OpenFile> files_;
