@@ -19,6 +19,14 @@ bool OutputRegions::contains(const MepRegion& region) const {
   return region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address);
 }
 
+std::string unverifiable(const Mep& mep) {
+  auto changed = [](auto& memory) { return memory.before != memory.after; };
+  for (auto& instance : mep.instances)
+    if (std::ranges::any_of(instance.regions, changed) || std::ranges::any_of(instance.variables, changed)) return {};
+  return "no recorded launch of " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
+         " changes anything in memory, so that one which does nothing would pass as well; record a run in which it has work to do";
+}
+
 bool BaselineReport::pass() const {
   return std::all_of(instances.begin(), instances.end(), [](auto& instance) { return instance.pass; });
 }

@@ -23,6 +23,9 @@ class OutputRegions {
   std::set<uint64_t> addresses_;
 };
 
+/// Why nothing that a candidate leaves could be told from what one leaves that does nothing; empty: it could.
+std::string unverifiable(const Mep& mep);
+
 /// Kernels that take longer are not repeated more than needed.
 inline constexpr double kSlowSeconds = 0.05;
 /// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be elsewhere.

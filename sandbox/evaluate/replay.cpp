@@ -99,6 +99,7 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   KERNELIFT_ASSIGN(ReplayReport report, replay_on_device(mep, folder, options));
   for (auto& instance : mep.instances) report.recorded[instance.id] = {instance.in_vivo, unreached_text(instance.unreached)};
   for (auto& note : notes_on_another_machine(mep, report)) report.notes.push_back(note);
+  if (std::string why = unverifiable(mep); !why.empty()) report.notes.push_back("PASS says nothing of what it computes: " + why);
   return report;
 }
 

@@ -217,6 +217,7 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance, so there is nothing to measure; record the application and extract again");
+  if (std::string why = unverifiable(mep); !why.empty()) return refused("candidates could not be judged: " + why);
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));

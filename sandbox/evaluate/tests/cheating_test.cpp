@@ -188,6 +188,24 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
 }
 
+TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
+  // An empty kernel would be as right.
+  MepFixture fixture("__global__ void shorten(int* path) { if (path[0] > path[1] + 1) path[0] = path[1] + 1; }\n", "_Z7shortenPi", "shorten(int*)");
+  MepInstance& instance = fixture.add_instance("a", 1, 1);
+  fixture.add_buffer(instance, "path", "int", kTestArena, std::vector<int>{1, 5}, std::vector<int>{1, 5});
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_FALSE(evaluator.ok());
+  EXPECT_EQ(evaluator.error().exit, Exit::Refused);
+  EXPECT_NE(evaluator.error().message.find("no recorded launch of shorten(int*) changes anything in memory"), std::string::npos)
+      << evaluator.error().message;
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  ReplayOptions options;
+  options.cold = false;
+  auto report = replay(fixture.path(), options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_NE(report->text().find("PASS says nothing of what it computes"), std::string::npos) << report->text();
+}
+
 TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {
   constexpr int kWritten = 256, kApart = 4099;
   auto marks = [](const std::string& statement) {
