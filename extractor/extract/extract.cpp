@@ -227,6 +227,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   std::optional<Capture> capture;
   if (!options.synthesise) {
     KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));
+    for (auto& damage : capture->damage())
+      if (options.on_damage) options.on_damage(damage);
   }
   KERNELIFT_ASSIGN(const ScannedKernel* kernel, choose(index, options.kernel, capture ? &*capture : nullptr));
   KERNELIFT_TRY(check_unchanged(index, *kernel));

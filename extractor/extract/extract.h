@@ -18,6 +18,8 @@ struct ExtractOptions {
   /// Fills in what the original kernel makes of made-up inputs, or says in a sentence why it cannot be run: then (or
   /// without this) the MEP says that its answers are not known. An Error ends the extraction.
   std::function<Result<std::string>(const std::filesystem::path& folder, Mep& mep)> answer;
+  /// Is told what of the capture is damaged and was left out; may be null.
+  std::function<void(const std::string&)> on_damage;
 };
 
 /// The MEP's folder. An earlier MEP there is replaced as a whole, any other folder is not touched.
