@@ -27,6 +27,8 @@ class Proposer {
   virtual bool waiting() const { return false; }
   /// Sentences for the log since the last call ("the model's answer held no edit; asked again").
   virtual std::vector<std::string> take_notes() { return {}; }
+  /// A sentence for the log when the search is over: what came of what it asked for; empty where there is nothing to say.
+  virtual std::string closing_note() const { return {}; }
 };
 
 }  // namespace kernelift

@@ -435,6 +435,8 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     KERNELIFT_TRY(collect());
     sleep(kPoll);
   }
+  for (auto& proposer : proposers_)
+    if (std::string note = proposer->closing_note(); !note.empty()) report_progress(false, proposer->tier() + ": " + note);
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";

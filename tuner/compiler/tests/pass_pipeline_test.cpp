@@ -39,6 +39,13 @@ TEST(PassPipeline, LlvmAcceptsSeedsAndTheirDescendants) {
   }
 }
 
+TEST(PassPipeline, NeverAsksForAVerifiedFixpoint) {
+  auto pipelines = seed_pipelines();
+  pipelines.push_back(curated_passes());
+  for (auto& pipeline : pipelines)
+    for (auto& pass : pipeline) EXPECT_NE(pass.name, "instcombine") << "it aborts the compiler where it does not reach it";
+}
+
 TEST(PassProposer, ReducesTheLeaderToWhatMatters) {
   History history;
   Candidate original;

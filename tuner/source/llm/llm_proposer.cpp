@@ -113,7 +113,7 @@ bool LlmProposer::affordable(bool for_repair) {
 }
 
 void LlmProposer::call(Talk talk, const std::string& kind) {
-  ++(kind == "repair" ? spent_.repairs : spent_.calls);
+  ++(kind == "repair" ? spent_.repairs : spent_.calls), ++called_;
   save();
   calling_ = std::async(std::launch::async, [this, talk = std::move(talk), kind]() mutable {
     auto begin = std::chrono::steady_clock::now();
@@ -171,7 +171,7 @@ std::optional<Proposal> LlmProposer::take_answer() {
     }
     return std::nullopt;
   }
-  failures_ = 0;
+  failures_ = 0, ++answered_;
   Talk talk = std::move(called.talk);
   // Servers take no empty turn, and some none of one side after another.
   const std::string& text = called.answer->text;
@@ -186,6 +186,7 @@ std::optional<Proposal> LlmProposer::take_answer() {
   proposal.candidate.tier = tier(), proposal.candidate.recipe = Recipe{};
   proposal.candidate.proposer = "llm/" + options_.spec.model;
   proposal.candidate.note = edits.idea.empty() ? "(no idea stated)" : edits.idea;
+  ++proposed_;
   asked_.emplace(proposal.candidate.key(), std::move(talk));
   return proposal;
 }
@@ -234,5 +235,12 @@ void LlmProposer::learn(const RunTrial& trial) {
 bool LlmProposer::waiting() const { return calling_.valid() || (!gave_up_ && !to_repair_.empty()); }
 
 std::vector<std::string> LlmProposer::take_notes() { return std::exchange(notes_, {}); }
+
+std::string LlmProposer::closing_note() const {
+  if (called_ == 0) return {};
+  return "the model was asked " + std::to_string(called_) + " times and answered " + std::to_string(answered_) + "; " + std::to_string(proposed_) +
+         " candidates came of it, for " + std::to_string(spent_.tokens) + " tokens in all" +
+         (calling_.valid() ? "; its last answer was still waited for" : "");
+}
 
 }  // namespace kernelift

@@ -40,6 +40,7 @@ class LlmProposer : public Proposer {
   void learn(const RunTrial& trial) override;
   bool waiting() const override;
   std::vector<std::string> take_notes() override;
+  std::string closing_note() const override;
 
  private:
   struct Spent { int calls = 0, repairs = 0; int64_t tokens = 0; double seconds = 0; };
@@ -75,6 +76,7 @@ class LlmProposer : public Proposer {
   std::map<int64_t, int> uses_;                           ///< How often a trial was the base of an idea.
   std::vector<std::string> notes_;
   int failures_ = 0, transcript_ = 0;
+  int called_ = 0, answered_ = 0, proposed_ = 0;          ///< In this sitting.
   bool gave_up_ = false;
 };
 

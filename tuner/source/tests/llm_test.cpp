@@ -213,10 +213,21 @@ TEST_F(LlmTest, GivesUpOnAHangWithinItsDeadline) {
   EXPECT_THAT(notes_, Contains(HasSubstr("no complete reply within")));
 }
 
+TEST_F(LlmTest, SaysAtTheEndWhatCameOfIt) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}, {200, "Use shared memory.", {}, 0, 0}});
+  options_.most_calls = 2, options_.most_repairs = 1;
+  auto model = proposer(server);
+  EXPECT_EQ(model->closing_note(), "");
+  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_TRUE(next(*model).empty());
+  EXPECT_THAT(model->closing_note(), HasSubstr("was asked 3 times and answered 3; 1 candidates came of it, for 360 tokens"));
+}
+
 TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
   auto model = proposer(server);
   EXPECT_TRUE(model->propose(history_, 1).empty());
+  EXPECT_THAT(model->closing_note(), HasSubstr("asked 1 times and answered 0; 0 candidates came of it, for 0 tokens in all; its last answer was still waited for"));
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();
