@@ -334,11 +334,9 @@ NodePtr simplified_binary(Kind kind, const std::string& op, NodePtr a, NodePtr b
     bool fits = inner && *inner > 0 && !__builtin_mul_overflow(*inner, *right, &product);
     // (x * 4) * 2, and ceil_div(ceil_div(x, 4), 2): division rounds the same way in one step as in two.
     if (fits && a->name == op && (op == "*" || divides)) return make(kind, op, {a->children[0], constant_node(product)});
-    if (fits && divides && a->name == "*") {
-      int64_t common = std::gcd(*inner, *right);
+    if (int64_t common = fits ? std::gcd(*inner, *right) : 1; divides && a->name == "*" && common > 1)
       return simplified_binary(kind, op, simplified_binary(Kind::Binary, "*", a->children[0], constant_node(*inner / common)),
                                constant_node(*right / common));
-    }
   }
   return make(kind, op, {a, b});
 }
