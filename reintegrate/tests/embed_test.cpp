@@ -273,6 +273,8 @@ class Generated : public Embed {
   std::vector<BoundVariable> bound;
   std::string header;
 };
+/// Those that start nvcc or the host's compiler.
+class GeneratedForCompilers : public Generated {};
 
 /// Adds one instance of a kernel's arguments, laid out one after another on places of eight bytes.
 template <class... Value>
@@ -312,7 +314,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
+TEST_F(GeneratedForCompilers, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   write_header();
   // As a toolkit sees it that has no cudaLibraryLoadData, and one that has no libraries at all.
@@ -338,7 +340,7 @@ TEST_F(Generated, CompilesWithNvccForOldAndNewGpusAndToolkitsWithoutAWarning) {
                              "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}), "");
 }
 
-TEST_F(Generated, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
+TEST_F(GeneratedForCompilers, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   mep.parameters.clear(), mep.instances.clear(), candidate.launches.clear();
   for (auto type : {"int", "unsigned int", "bool", "short", "long", "unsigned char"}) mep.parameters.push_back({type, type, "", false, type});
@@ -355,7 +357,7 @@ TEST_F(Generated, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
             "111 0000000\n");
 }
 
-TEST_F(Generated, GuardsThatWhatLayApartLiesApartToTheLastByte) {
+TEST_F(GeneratedForCompilers, GuardsThatWhatLayApartLiesApartToTheLastByte) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   mep.parameters.clear(), mep.instances.clear(), candidate.launches.clear();
   for (auto name : {"in", "out", "also", "end"}) mep.parameters.push_back({name, "float *", "float", false, ""});
@@ -376,7 +378,7 @@ TEST_F(Generated, GuardsThatWhatLayApartLiesApartToTheLastByte) {
 }
 
 /// One source, compiled with -DDATA_TYPE=double or -DN=100, is another kernel, though its parameters are as large as ever.
-TEST_F(Generated, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
+TEST_F(GeneratedForCompilers, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   mep.compile_flags = {"-O3", "-DN=64", "-D", "SHIFT=-2", "-DNAME=x", "-DPLAIN"};
   mep.parameters.push_back({"cell", "Cell", "", false, ""});
@@ -416,7 +418,7 @@ TEST_F(Generated, LeavesCapturesToTheOriginalWhereTheGraphCouldBeGivenOtherArgum
 
 /// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of one
 /// name the linker keeps one.
-TEST_F(Generated, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
+TEST_F(GeneratedForCompilers, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   for (const char* unit : {"a", "b"}) {
     auto guard = shape_guard(mep, "original", candidate);
@@ -435,7 +437,7 @@ TEST_F(Generated, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
 }
 
 /// The CPU device's runtime has no libraries of kernels: the application must still build there, and be right.
-TEST_F(Generated, RunsTheOriginalOnTheCpuDevice) {
+TEST_F(GeneratedForCompilers, RunsTheOriginalOnTheCpuDevice) {
   fs::path kernelift = executable_folder() / "kernelift";
   if (!fs::exists(kernelift)) GTEST_SKIP() << "kernelift itself is not built here";
   bound = {{"taps", "taps", 16}};

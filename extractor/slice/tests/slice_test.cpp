@@ -292,7 +292,8 @@ void run(float* x, float by) { apply<<<1, 1>>>(x, [=] __device__(float v) { retu
   whole_unit_of(app);
 }
 
-TEST(Slice, IsProvenWhereOnlyTheHostsHeaderIsMissing) {
+// The toolkit's headers are tried too.
+TEST(SliceWithToolkit, IsProvenWhereOnlyTheHostsHeaderIsMissing) {
   TestApp app;
   app.unit("a.cu", R"(
 #include <a_library_that_nobody_installed.h>
@@ -315,7 +316,7 @@ int main() {
   EXPECT_NE(slice.proof.note.find("host functions' bodies"), std::string::npos) << slice.proof.note;
 }
 
-TEST(Slice, IsCutFromTheCompileThatHasTheKernel) {
+TEST(SliceWithToolkit, IsCutFromTheCompileThatHasTheKernel) {
   const char* text = "#ifdef GPU\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { k<<<1, 1>>>(nullptr); }\n#else\nvoid run() {}\n#endif\n";
   for (bool gpu_first : {false, true}) {
     TestApp app;
@@ -422,7 +423,7 @@ TEST(Slice, PinsLinesOfAssertions) {
   EXPECT_TRUE(has(slice, "#line 5"));
 }
 
-TEST(Slice, ProvesDeviceCodeOfAUnitWhoseHostCodeDoesNotCompile) {
+TEST(SliceWithToolkit, ProvesDeviceCodeOfAUnitWhoseHostCodeDoesNotCompile) {
   TestApp app;
   app.unit("a.cu",
            "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); only_another_compiler_knows(); }\n");
