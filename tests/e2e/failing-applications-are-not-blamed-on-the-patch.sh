@@ -9,7 +9,7 @@ __global__ void never(float* x) { x[0] = 1; }
 int main(int argc, char** argv) {
   float* x;
   cudaMalloc(&x, 1 << 20);
-  cudaMemset(x, 0, 1 << 20);
+  cudaMemset(x, 1, 1 << 20);
   for (int i = 0; i < 20; ++i) twice<<<1024, 256>>>(x, 1 << 18);
   cudaDeviceSynchronize();
   if (argc > 1 && argv[1][0] == 'n') never<<<1, 1>>>(x);
