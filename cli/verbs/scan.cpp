@@ -40,16 +40,17 @@ std::string shortened(const std::string& name) {
   return name.substr(0, kWidth / 2) + "…" + name.substr(name.size() - kWidth / 2 + 1);
 }
 
+bool has_any(const std::vector<std::string>& ids, const std::vector<const ScannedKernel*>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(), [&](auto* kernel) { return std::find(ids.begin(), ids.end(), kernel->id) != ids.end(); });
+}
+
 /// "BLOCK=256*, kRows=4, +3 more": what can be turned for one kernel, or for some instance of a template.
 std::string knobs_of(const ScanIndex& index, const std::vector<const ScannedKernel*>& kernels, bool all) {
   constexpr size_t kShown = 4;
   std::string text;
   size_t count = 0;
   for (auto& knob : index.knobs) {
-    bool feeds = std::any_of(kernels.begin(), kernels.end(), [&](auto* kernel) {
-      return std::find(knob.kernels.begin(), knob.kernels.end(), kernel->id) != knob.kernels.end();
-    });
-    if (!feeds || (++count > kShown && !all)) continue;
+    if (!has_any(knob.kernels, kernels) || (++count > kShown && !all)) continue;
     text += (text.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
     if (knob.in_geometry) text += knob.in_kernel ? "*" : "+";
   }
@@ -85,11 +86,7 @@ std::vector<Row> rows_of(std::vector<const ScannedKernel*> kernels, bool all) {
 
 /// The call sites that may launch one of these; a launch through a pointer or a wrapper is not seen.
 std::string launches_of(const ScanIndex& index, const Row& row) {
-  auto count = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) {
-    return std::any_of(row.kernels.begin(), row.kernels.end(), [&](auto* kernel) {
-      return std::find(site.kernels.begin(), site.kernels.end(), kernel->id) != site.kernels.end();
-    });
-  });
+  auto count = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) { return has_any(site.kernels, row.kernels); });
   return count ? std::to_string(count) : "?";
 }
 
