@@ -8,6 +8,7 @@
 #include <atomic>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 namespace kernelift {
 namespace {
@@ -24,15 +25,23 @@ void on_signal(int signal, siginfo_t* info, void*) {
   received = signal;
 }
 
-void signal_descendants(pid_t of, int signal) {
+void find_descendants(pid_t of, std::vector<pid_t>& found) {
   std::error_code code;
   for (auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(of) + "/task", code)) {
     std::ifstream children(task.path() / "children");
     for (pid_t child; children >> child;) {
-      signal_descendants(child, signal);
-      kill(child, signal);
+      found.push_back(child);
+      find_descendants(child, found);
     }
   }
+}
+
+/// Parents first: a shell whose command was killed before it would go on to its next. All are found before one is told,
+/// as the children of one that has ended are nobody's that we could find.
+void signal_descendants(pid_t of, int signal) {
+  std::vector<pid_t> found;
+  find_descendants(of, found);
+  for (pid_t descendant : found) kill(descendant, signal);
 }
 
 }  // namespace

@@ -38,9 +38,10 @@ TEST(Interruption, IsHandedOnToAllThatACommandStarted) {
 }
 
 TEST(Interruption, EndsWhatWouldNotEndByItself) {
-  auto ran = interrupted_run("trap '' INT TERM; echo > begun; sleep 1000", SIGINT, Ending::Killed);
+  auto ran = interrupted_run("trap '' INT TERM; echo > begun; sleep 1000; echo went on; sleep 1000", SIGINT, Ending::Killed);
   ASSERT_TRUE(ran.ok());
   EXPECT_EQ(ran->signal, SIGKILL);
+  EXPECT_EQ(ran->out, "");
 }
 
 TEST(Interruption, IsOverWithItsGuard) {
