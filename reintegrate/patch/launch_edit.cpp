@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <set>
 
 namespace kernelift {
 namespace {
@@ -125,29 +126,49 @@ class LaunchEditor {
   Result<bool> needs_edit(Piece piece) {
     bool needed = false;
     for (int axis = 0; axis < axes(piece); ++axis) {
-      bool as_recorded = true;
-      for (auto& instance : mep_.instances) {
-        KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
-        as_recorded &= component(geometry, piece, axis) == component(instance.geometry, piece, axis);
-      }
-      if (mep_.instances.empty()) as_recorded = is_identity(piece, axis);
       auto text = Expression::parse(spelled(piece, axis));
-      bool follows = false;
-      if (!spelled(piece, axis).empty() && text.ok())
-        for (auto& variable : text->variables()) follows |= changed_.contains(variable);
-      if (follows) {
+      bool known = !spelled(piece, axis).empty() && text.ok();
+      if (known && mentions_changed(*text)) {
         KERNELIFT_TRY(check_followed(piece, axis, *text));
+        following_.insert(variable(piece, axis));
         continue;
       }
-      needed |= !as_recorded;
+      KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
+      if (!same && !known && !changed_.empty())
+        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) + " would have to change along " + kAxis[axis] +
+                       ", and whether it follows '" + changed_.begin()->first + "' by itself is not known");
+      needed |= !same;
     }
     return needed;
   }
 
+  bool mentions_changed(const Expression& text) const {
+    auto variables = text.variables();
+    return std::any_of(variables.begin(), variables.end(), [&](auto& variable) { return changed_.contains(variable); });
+  }
+
+  /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of one
+  /// block is one block, and half of three is not three.
+  Result<bool> as_it_is(Piece piece, int axis) const {
+    if (mep_.instances.empty()) return is_identity(piece, axis);
+    for (auto& instance : mep_.instances)
+      for (uint32_t other : {0u, 3u, 997u}) {
+        Geometry geometry = instance.geometry;
+        if (other && piece == Piece::Grid) (axis == 0 ? geometry.grid.x : axis == 1 ? geometry.grid.y : geometry.grid.z) = other;
+        KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(geometry, values_));
+        if (component(wanted, piece, axis) != component(geometry, piece, axis)) return false;
+      }
+    return true;
+  }
+
   bool is_identity(Piece piece, int axis) const {
-    std::string text = wanted(piece, axis).text();
-    if (piece == Piece::Shared) return text == "shared";
-    return text == std::string(piece == Piece::Grid ? "g" : "b") + kAxis[axis];
+    return wanted(piece, axis).text() == variable(piece, axis);
+  }
+
+  /// As candidates' expressions call it: gx, by, shared.
+  static std::string variable(Piece piece, int axis) {
+    if (piece == Piece::Shared) return "shared";
+    return {piece == Piece::Grid ? 'g' : 'b', kAxis[axis]};
   }
 
   static uint32_t component(const Geometry& geometry, Piece piece, int axis) {
@@ -210,9 +231,16 @@ class LaunchEditor {
 
     std::vector<std::string> text;
     for (int axis = 0; axis < axes(piece); ++axis) {
+      if (following_.contains(variable(piece, axis))) {  // As it is spelled it is what was verified.
+        text.push_back(names.at(variable(piece, axis)));
+        continue;
+      }
+      if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what, known));
       Expression simple = wanted(piece, axis).simplified(known);
-      for (auto& name : simple.variables())
+      for (auto& name : simple.variables()) {
         if (!names.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
+        if (following_.contains(name)) return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first + "'");
+      }
       text.push_back(simple.cpp(names));
     }
     if (piece == Piece::Shared) return text[0];
@@ -221,6 +249,21 @@ class LaunchEditor {
     std::string all = text[0];
     for (size_t axis = 1; axis < text.size(); ++axis) all += ", " + text[axis];
     return number && text.size() == 1 ? all : "dim3(" + all + ")";
+  }
+
+  /// Another site, which was not recorded, may have another block. A grid that follows the block by the recorded one's
+  /// number would then be too small, or too large.
+  Status check_block(int axis, const std::string& what, const Bindings& known) const {
+    std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
+    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
+    const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
+    if (is_identity(Piece::Grid, axis) || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block)) return done();
+    auto here = known.find(block);
+    if (here != known.end() && is_recorded(Piece::Block, axis, here->second)) return done();
+    KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
+    if (same) return done();
+    return refused(what + " would have to follow its block, which " + (here == known.end() ? "is not known there" : "is " + std::to_string(here->second) + " there") +
+                   " along " + kAxis[axis] + ": the candidate was verified with launches of " + std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
   }
 
   /// What the replacement reuses is evaluated once for every use.
@@ -270,6 +313,7 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
+  std::set<std::string> following_;  ///< gx, by, …: what the source computes from a changed knob.
   LaunchEdits result_;
 };
 

@@ -125,6 +125,46 @@ TEST(LaunchEdit, LetsAGridThatFollowsAChangedKnobFollow) {
   EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>");
 }
 
+TEST(LaunchEdit, ScalesNoAxisTwiceWhereAnotherOfTheSameGridIsRewritten) {
+  Launch l("dim3((n + BLOCK - 1) / BLOCK, m)", "BLOCK");
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "m", l.site.grid[2] = "1", l.site.block[0] = "BLOCK";
+  l.values["BLOCK"] = l.changed["BLOCK"] = 128;
+  l.grid("ceil_div(gx * 64, BLOCK)");
+  l.launch.grid[1] = *Expression::parse("ceil_div(gy, 2)");
+  l.block("BLOCK");
+  EXPECT_EQ(l.result(), "<<<dim3((n + BLOCK - 1) / BLOCK, (m + 1) / 2), BLOCK>>>");
+  l.launch.grid[1] = *Expression::parse("ceil_div(gy * gx, 2)");
+  EXPECT_NE(l.result().find("depends on 'gx', which changes there with 'BLOCK'"), std::string::npos) << l.result();
+}
+
+TEST(LaunchEdit, RefusesAGridOfWhichItIsNotKnownWhetherItFollowsAChangedKnob) {
+  Launch l("blocks_for(n)", "BLOCK");
+  l.site.block[0] = "BLOCK";
+  l.values["BLOCK"] = l.changed["BLOCK"] = 128;
+  l.grid("ceil_div(gx * 64, BLOCK)");
+  l.block("BLOCK");
+  EXPECT_NE(l.result().find("whether it follows 'BLOCK' by itself is not known"), std::string::npos) << l.result();
+}
+
+TEST(LaunchEdit, RefusesAnotherBlockThanWasRecordedWhereTheGridFollowsANumber) {
+  Launch l("(n + 511) / 512", "512");
+  l.site.grid_form = l.site.block_form = "number";
+  l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
+  l.values["block_x"] = 128;
+  l.block("block_x");
+  l.grid("ceil_div(gx * 256, block_x)");
+  EXPECT_NE(l.result().find("follow its block, which is 512 there along x: the candidate was verified with launches of 256"), std::string::npos) << l.result();
+  l.grid("ceil_div(gx * bx, block_x)");
+  EXPECT_EQ(l.result(), "<<<((n + 511) / 512) * 4, 128>>>");
+}
+
+TEST(LaunchEdit, ChangesAGridThatComesOutAlikeForTheRecordedSizesAlone) {
+  Launch l("(n + 255) / 256", "256");
+  l.mep.instances[0].geometry = {{1, 1, 1}, {256, 1, 1}, 0, false};
+  l.grid("ceil_div(gx, 4)");
+  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
+}
+
 TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
   Launch l("grid", "BLOCK * 2");
   l.site.block[0] = "BLOCK * 2";

@@ -212,10 +212,10 @@ void MepSpace::Builder::add_block_axis(int axis) {
                      (!divisor && !model_->grid(axis)->variables().contains(spelled));
   if (!simple || (!divides && !independent)) return;
   std::string name = kBlockParameter[axis];
-  // A block that the application computes may be another one when the patch is in: then the grid follows that one.
-  std::string before = model_->block(axis)->variables().empty() ? std::to_string(recorded_block) : kBlock[axis];
+  // The block by its name: what the application computes may be another one when the patch is in, and another launch of
+  // the kernel may have another number.
   if (divides)
-    made_.rules_.push_back({true, axis, *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + before + ", " + name + ")")});
+    made_.rules_.push_back({true, axis, *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")")});
   made_.rules_.push_back({false, axis, *Expression::parse(name)});
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
