@@ -9,7 +9,7 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& wrong) {
-    return environment_error(where + ": " + wrong.what());
+    return environment_error(where + ": " + in_words(wrong));
   }
 }
 
@@ -21,6 +21,12 @@ Result<Json> read_json(const std::filesystem::path& path) {
 Status write_json(const std::filesystem::path& path, const Json& value) {
   // Names in a user's tree need not be UTF-8: replace what is not, rather than lose the whole artefact.
   return write_atomically(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::string in_words(const nlohmann::json::exception& wrong) {
+  std::string_view text = wrong.what();
+  size_t number = text.starts_with("[json.exception.") ? text.find("] ") : text.npos;
+  return std::string(number == text.npos ? text : text.substr(number + 2));
 }
 
 Json artefact(const char* format, int version, int oldest_reader) {

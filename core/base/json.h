@@ -29,13 +29,17 @@ Status check_artefact(const Json& value, const char* format, int reader, const s
   throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
 }
 
-/// Calls `read(value)` and turns a missing key or wrong type into an Error that names `where`.
+/// What is wrong, without the library's own number for it: "key 'scratch' not found".
+std::string in_words(const nlohmann::json::exception& wrong);
+
+/// Calls `read()` and turns a missing key or wrong type into an Error that names `where`; `likely` says how that may come.
 template <class Function>
-auto reading(const std::string& where, Function&& read) -> Result<decltype(read())> {
+auto reading(const std::string& where, Function&& read,
+             const char* likely = "; the file is damaged or was not written by Kernelift") -> Result<decltype(read())> {
   try {
     return read();
   } catch (const nlohmann::json::exception& wrong) {
-    return environment_error(where + ": " + wrong.what() + "; the file is damaged or was not written by Kernelift");
+    return environment_error(where + ": " + in_words(wrong) + likely);
   }
 }
 

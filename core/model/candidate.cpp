@@ -1,6 +1,8 @@
 // Keys, geometry and JSON of candidates; see candidate.h.
 #include "core/model/candidate.h"
 
+#include <algorithm>
+
 namespace kernelift {
 namespace {
 
@@ -8,11 +10,103 @@ Expression variable(const char* name) { return *Expression::parse(name); }
 
 Json expressions_to_json(const Expression (&axes)[3]) { return {axes[0].text(), axes[1].text(), axes[2].text()}; }
 
-Status expressions_from_json(const Json& from, Expression (&axes)[3]) {
-  for (int i = 0; i < 3; ++i) {
-    KERNELIFT_ASSIGN(axes[i], Expression::parse(from.at(i).get<std::string>()));
+/// People write candidates too: what they leave out keeps its default, what they misspell is told by name. The functions
+/// below throw as nlohmann's do, for reading().
+constexpr const char* kByHand = "";
+
+Expression expression_from_json(const Json& from) {
+  if (!from.is_string() && !from.is_number_integer()) malformed(from.dump() + " is not an expression, as \"ceil_div(gx, 2)\" is");
+  auto parsed = Expression::parse(from.is_string() ? from.get<std::string>() : from.dump());
+  if (!parsed.ok()) malformed(parsed.error().message);
+  return *parsed;
+}
+
+void read(const Json& from, Expression& into) { into = expression_from_json(from); }
+
+/// Axes that are not given stay as they are.
+void read(const Json& from, Expression (&axes)[3]) {
+  if (!from.is_array() || from.size() > 3) malformed(from.dump() + " is not a list of up to three expressions");
+  for (size_t i = 0; i < from.size(); ++i) axes[i] = expression_from_json(from[i]);
+}
+
+template <class T>
+void read(const Json& from, T& into) { into = from.get<T>(); }
+
+void read(const Json& from, Recipe& recipe);
+void read(const Json& from, CandidateLaunch& launch);
+void read(const Json& from, Scratch& piece);
+
+template <class T>
+void read(const Json& from, std::vector<T>& all) {
+  if (!from.is_array()) malformed(from.dump() + " is not a list: […]");
+  for (auto& one : from) read(one, all.emplace_back());
+}
+
+/// The members of one object.
+class Members {
+ public:
+  Members(const Json& object, const char* what) : object_(object), what_(what) {
+    if (!object.is_object()) malformed(std::string(what) + " is an object: {\"key\": …}");
   }
-  return done();
+  template <class T>
+  void optional(const char* key, T& into) {
+    names_.push_back(key);
+    auto at = object_.find(key);
+    if (at == object_.end()) return;
+    try {
+      read(*at, into);
+    } catch (const Json::exception& wrong) {
+      malformed(std::string(key) + ": " + in_words(wrong));
+    }
+  }
+  template <class T>
+  void required(const char* key, T& into) {
+    if (!object_.contains(key)) malformed(std::string("'") + key + "' is missing");
+    optional(key, into);
+  }
+  /// To be called last: refuses what nobody asked for.
+  void finish() const {
+    for (auto& [key, value] : object_.items()) {
+      if (std::ranges::count(names_, key)) continue;
+      std::string known;
+      for (auto& name : names_) known += (known.empty() ? "" : ", ") + name;
+      malformed("'" + key + "' is not known; " + what_ + " has " + known);
+    }
+  }
+
+ private:
+  const Json& object_;
+  const char* what_;
+  std::vector<std::string> names_;
+};
+
+void read(const Json& from, Recipe& recipe) {
+  Members members(from, "a recipe");
+  members.optional("level", recipe.level);
+  members.optional("passes", recipe.passes);
+  members.optional("unroll_threshold", recipe.unroll_threshold);
+  members.optional("inline_threshold", recipe.inline_threshold);
+  members.optional("fast_math", recipe.fast_math);
+  members.optional("vectorize", recipe.vectorize);
+  members.optional("options", recipe.options);
+  members.finish();
+}
+
+void read(const Json& from, CandidateLaunch& launch) {
+  launch = CandidateLaunch::as_recorded("");
+  Members members(from, "a launch");
+  members.required("kernel", launch.kernel);
+  members.optional("grid", launch.grid);
+  members.optional("block", launch.block);
+  members.optional("shared", launch.shared);
+  members.finish();
+}
+
+void read(const Json& from, Scratch& piece) {
+  Members members(from, "scratch memory");
+  members.required("bytes", piece.bytes);
+  members.optional("zeroed", piece.zeroed);
+  members.finish();
 }
 
 }  // namespace
@@ -97,54 +191,32 @@ Json to_json(const Candidate& candidate) {
 }
 
 Result<Recipe> recipe_from_json(const Json& from, const std::string& where) {
-  return reading(where, [&] {
+  auto recipe = [&] {
     Recipe recipe;
-    recipe.level = from.at("level");
-    recipe.passes = from.at("passes");
-    recipe.unroll_threshold = from.at("unroll_threshold");
-    recipe.inline_threshold = from.at("inline_threshold");
-    recipe.fast_math = from.at("fast_math").get<std::vector<std::string>>();
-    recipe.vectorize = from.at("vectorize");
-    recipe.options = from.at("options").get<std::vector<std::string>>();
+    read(from, recipe);
     return recipe;
-  });
+  };
+  return reading(where, recipe, kByHand);
 }
 
 Result<Candidate> candidate_from_json(const Json& from, const std::string& where) {
-  Status status;
-  auto read = reading(where, [&] {
+  auto candidate = [&] {
     Candidate candidate;
-    candidate.source = from.at("source");
-    candidate.tier = from.at("tier");
-    candidate.proposer = from.at("proposer");
-    candidate.note = from.at("note");
-    for (auto& [name, value] : from.at("values").items()) candidate.values[name] = value.get<int64_t>();
-    auto recipe = recipe_from_json(from.at("recipe"), where);
-    if (recipe.ok()) candidate.recipe = *recipe;
-    else status = recipe.error();
-    auto parse = [&](const std::string& text, Expression& into) {
-      auto parsed = Expression::parse(text);
-      if (parsed.ok()) into = *parsed;
-      else status = parsed.error();
-    };
-    for (auto& entry : from.at("launches")) {
-      CandidateLaunch launch;
-      launch.kernel = entry.at("kernel");
-      for (auto axes : {std::pair{"grid", &launch.grid}, std::pair{"block", &launch.block}})
-        if (auto read_axes = expressions_from_json(entry.at(axes.first), *axes.second); !read_axes.ok()) status = read_axes;
-      parse(entry.at("shared"), launch.shared);
-      candidate.launches.push_back(std::move(launch));
-    }
-    for (auto& entry : from.at("scratch")) {
-      Scratch piece;
-      parse(entry.at("bytes"), piece.bytes);
-      piece.zeroed = entry.at("zeroed");
-      candidate.scratch.push_back(std::move(piece));
-    }
+    std::string key;  // Of its content: written for those who read, and made anew.
+    Members members(from, "a candidate");
+    members.required("source", candidate.source);
+    members.optional("values", candidate.values);
+    members.optional("recipe", candidate.recipe);
+    members.optional("launches", candidate.launches);
+    members.optional("scratch", candidate.scratch);
+    members.optional("tier", candidate.tier);
+    members.optional("proposer", candidate.proposer);
+    members.optional("note", candidate.note);
+    members.optional("key", key);
+    members.finish();
     return candidate;
-  });
-  if (read.ok() && !status.ok()) return std::move(status).error().in(where);
-  return read;
+  };
+  return reading(where, candidate, kByHand);
 }
 
 }  // namespace kernelift

@@ -58,6 +58,8 @@ struct Candidate {
 
 Json to_json(const Recipe&);
 Json to_json(const Candidate&);
+/// As a program or a person wrote it: a candidate needs its source, a launch its kernel, and all else has the defaults above;
+/// a key that is not known is an Error.
 Result<Recipe> recipe_from_json(const Json&, const std::string& where);
 Result<Candidate> candidate_from_json(const Json&, const std::string& where);
 

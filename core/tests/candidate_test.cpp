@@ -46,6 +46,45 @@ TEST(Candidate, NamesWhatIsWrongInDamagedJson) {
   EXPECT_FALSE(candidate_from_json(damaged, "run 7").ok());
 }
 
+TEST(Candidate, OfAPersonNeedsItsSourceAlone) {
+  auto read = [](const char* text) { return candidate_from_json(Json::parse(text), "mine.jsonl:3"); };
+  auto bare = read(R"({"source": "text"})");
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  Candidate expected;
+  expected.source = "text";
+  EXPECT_EQ(bare->key(), expected.key());
+  EXPECT_EQ(bare->tier, expected.tier);
+
+  auto partly = read(R"({"source": "", "recipe": {"level": "O1"}, "launches": [{"kernel": "k", "grid": ["gx / 2"], "block": [64, 2]}], "scratch": [{"bytes": "4 * gx"}]})");
+  ASSERT_TRUE(partly.ok()) << partly.error().message;
+  EXPECT_EQ(partly->recipe.level, "O1");
+  EXPECT_TRUE(partly->recipe.vectorize);
+  EXPECT_EQ(*partly->launches[0].evaluate({{10, 3, 1}, {32, 8, 1}, 16}, {}), (Geometry{{5, 3, 1}, {64, 2, 1}, 16}));
+  EXPECT_EQ(partly->scratch[0].bytes.text(), "4 * gx");
+}
+
+TEST(Candidate, SaysByNameWhatAPersonMisspelled) {
+  struct Case {
+    const char *text, *said;
+  };
+  for (auto& [text, said] : {Case{R"({"note": "x"})", "'source' is missing"}, Case{R"(["source"])", "a candidate is an object"},
+                             Case{R"({"source": 7})", "source: type must be string"}, Case{R"({"source": "", "sorce": ""})", "'sorce' is not known; a candidate has source, values"},
+                             Case{R"({"source": "", "recipe": {"levl": "O2"}})", "recipe: 'levl' is not known; a recipe has level"},
+                             Case{R"({"source": "", "values": {"K": "4"}})", "values: type must be number"},
+                             Case{R"({"source": "", "launches": [{"grid": []}]})", "launches: 'kernel' is missing"},
+                             Case{R"({"source": "", "launches": {"kernel": "k"}})", "is not a list"},
+                             Case{R"({"source": "", "launches": [{"kernel": "k", "grid": ["1", "1", "1", "1"]}]})", "up to three expressions"},
+                             Case{R"({"source": "", "launches": [{"kernel": "k", "shared": "1 +"}]})", "launches: shared: "}}) {
+    auto read = candidate_from_json(Json::parse(text), "mine.jsonl:3");
+    ASSERT_FALSE(read.ok()) << text;
+    const std::string& message = read.error().message;
+    EXPECT_TRUE(message.starts_with("mine.jsonl:3: ")) << message;
+    EXPECT_NE(message.find(said), std::string::npos) << message;
+    EXPECT_EQ(message.find("damaged"), std::string::npos) << message;
+    EXPECT_EQ(message.find("json.exception"), std::string::npos) << message;
+  }
+}
+
 TEST(Candidate, ComputesItsLaunchFromTheRecordedOne) {
   Geometry recorded{{10, 2, 1}, {128, 1, 1}, 64};
   auto geometry = coarsened().launches[0].evaluate(recorded, {{"K", 4}});
