@@ -186,6 +186,61 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
   EXPECT_EQ(index.launches[0].block[0], "16");
 }
 
+TEST(Scan, WhatIsOnlyComparedWithIsNoKnob) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define ARCH_OFFSET 0x1000
+#define HOPPER (ARCH_OFFSET + 900)
+#define FORMAT 2
+#define VARIANT 1
+#define LIMIT 50
+constexpr int kState = 3;
+enum { kMode = 4 };
+template <class T> __device__ bool is(T state) { return state == kState; }
+__global__ void k(int* x, int arch, int format) {
+  const int rows = 5;
+  if (arch >= HOPPER && (long)arch != -LIMIT) x[0] = 1;
+  switch (format) { case FORMAT: x[1] = 1; break; case kMode: x[2] = 1; }
+#if VARIANT == 1
+  if (is(format) || arch < rows) x[3] = 1;
+#endif
+})");
+  for (auto& knob : app.scan().knobs) ADD_FAILURE() << knob.name;
+}
+
+TEST(Scan, WhatSaysHowMuchIsAKnob) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define THREADS 128
+#define EXTENT 16
+#define TURNS 7
+#define STEPS 9
+#define UNROLL 4
+#define COUNT 6
+#define STRIDE 32
+#define BLOCK 64
+constexpr int kTile = 8;
+enum { kDepth = 3 };
+template <int n> __device__ int turn(int x) { return x * n; }
+template <class T> __global__ void __launch_bounds__(THREADS) k(T* x, int n) {
+  const int rows = 5;
+  __shared__ T tile[EXTENT][EXTENT + 1];
+#pragma unroll UNROLL
+  for (int i = 0; i < TURNS && n > 0; ++i) tile[i][0] = turn<kTile>(i);
+  int steps = 0;
+  while (steps != STEPS) ++steps;
+  do ++steps; while (!(steps > COUNT));
+  if (threadIdx.x < BLOCK) x[threadIdx.x * STRIDE % kDepth] = tile[rows][0];
+}
+void run(int n, float* x) { k<<<n, BLOCK>>>(x, n); }
+)");
+  auto index = app.scan();
+  for (auto* name : {"THREADS", "EXTENT", "TURNS", "STEPS", "UNROLL", "COUNT", "STRIDE", "kTile", "kDepth", "rows"})
+    EXPECT_TRUE(knob(index, name)) << name;
+  ASSERT_TRUE(knob(index, "BLOCK"));
+  EXPECT_TRUE(knob(index, "BLOCK")->in_kernel) << "the launch makes it one, and the kernel reads it";
+}
+
 TEST(Scan, SpellsAKernelsArgumentsWithTheirOwn) {
   TestApp app;
   app.unit("a.cu", R"(
