@@ -1,6 +1,7 @@
 // kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state
 // folder.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 
@@ -15,7 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kProgressWidth = 60;  // Of a file's name, so that the line does not wrap.
+constexpr auto kBetweenLines = std::chrono::seconds(15);
 
 struct Options {
   std::string database, app;
@@ -126,12 +130,23 @@ Result<Exit> scan(const Options& options, const Context& context) {
   if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged)) database = logged.string();
   KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
   how.jobs = options.jobs;
-  // A log gets a line a unit if it asks for them; on a terminal one line says how far it is, and goes away.
+  // What was found is shown even where it cannot be kept; but no later step can work without it.
+  Status saved = create_state_folder(state);
+  if (saved.ok()) how.cache = state / "scan";
+  // A terminal gets one line that says how far it is, and goes away; a log gets a line now and then, or for each unit if
+  // it asks for them.
   const bool live = context.verbosity == 0 && context.terminal();
+  size_t reused = 0;
+  how.reused = &reused;
+  auto said = Clock::now();
   how.progress = [&](const std::string& file, size_t done, size_t total) {
     std::string line = "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
-    if (context.verbosity > 0) context.note(line + file);
-    else if (live) std::cerr << "\r" << line << relative_to(file, how.root).substr(0, kProgressWidth) << "\x1b[K" << std::flush;
+    if (live) {
+      std::cerr << "\r" << line << relative_to(file, how.root).substr(0, kProgressWidth) << "\x1b[K" << std::flush;
+    } else if (context.verbosity > 0 || Clock::now() - said > kBetweenLines) {
+      context.note(line + relative_to(file, how.root));
+      said = Clock::now();
+    }
   };
   auto scanned = scan_application(how);
   if (live) std::cerr << "\r\x1b[K" << std::flush;
@@ -144,8 +159,6 @@ Result<Exit> scan(const Options& options, const Context& context) {
     context.note("warning: " + relative_to(unit.file, index.root) +
                  " was not understood in full: " + unit.problems.front());
   }
-  // What was found is shown even where it cannot be kept; but no later step can work without it.
-  Status saved = create_state_folder(state);
   if (saved.ok()) saved = index.write(state / "scan.json");
   if (!saved.ok()) context.note("kernelift scan: the scan is not saved: " + saved.error().message);
   const Exit exit = saved.ok() ? Exit::Done : saved.error().exit;
@@ -157,6 +170,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
   context.say(counted(index.kernels.size(), "kernel") + ", " + counted(index.launches.size(), "launch site") + ", " +
               counted(index.knobs.size(), "knob") + " in " + counted(index.units.size(), "unit") +
               (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
+              (reused ? ", " + std::to_string(reused) + " of them unchanged since an earlier scan" : "") +
               ".  Knobs: * feeds kernel and launch, + the launch only.");
   return exit;
 }

@@ -3,6 +3,8 @@
 #include "extractor/scan/scan.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,12 +15,10 @@
 
 #include "core/base/hash.h"
 #include "extractor/scan/knob_finder.h"
+#include "extractor/scan/unit_cache.h"
 
 namespace kernelift {
 namespace {
-
-// A unit that clang cannot finish in this time is given up; the largest seen needs 20 s on a slow core.
-constexpr unsigned kSecondsPerUnit = 300;
 
 namespace fs = std::filesystem;
 
@@ -43,7 +43,7 @@ void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
     kernels[i].kernel.id = label_of(unit, kernels[i].function);
   }
   auto label = [&](const clang::FunctionDecl* function) { return label_of(unit, function); };
-  into.knobs = find_knobs(unit, kernels, closures, launches, label);
+  into.knobs = find_knobs(unit, items, kernels, closures, launches, label);
   for (auto& launch : launches) {
     for (auto* function : launch.kernels) launch.site.kernels.push_back(label(function));
     into.launches.push_back(launch.site);
@@ -58,14 +58,25 @@ ScannedUnit describe(const UnitCommand& unit) {
   return result;
 }
 
+/// Ends this process when it has used its processor time, or when its parent is gone; without a core file either way.
+void limit_child(unsigned seconds) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rlimit limit{};
+  setrlimit(RLIMIT_CORE, &limit);
+  if (getrlimit(RLIMIT_CPU, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, seconds);
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
 /// The child's whole life.
-[[noreturn]] void run_child(const UnitCommand& unit, const ScanOptions& options, int pipe) {
-  alarm(kSecondsPerUnit);
+[[noreturn]] void run_child(const UnitCommand& unit, const Hash& identity, const ScanOptions& options, const UnitCache& cache, int pipe) {
+  limit_child(options.unit_seconds);
   ScanIndex found;
   found.units.push_back(describe(unit));
   auto& described = found.units.front();
-  auto outcome =
-      parse_unit(unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers);
+  FileAnswers answers;
+  auto outcome = parse_unit(
+      unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers, &answers);
   if (!outcome.ok()) {
     described.problems.push_back(outcome.error().message);
   } else {
@@ -74,6 +85,7 @@ ScannedUnit describe(const UnitCommand& unit) {
     if (outcome->errors > outcome->problems.size())
       described.problems.push_back("and " + std::to_string(outcome->errors - outcome->problems.size()) +
                                    " more errors");
+    cache.keep(identity, found, answers);
   }
   std::string text = to_json(found).dump(-1, ' ', false, Json::error_handler_t::replace);
   for (size_t at = 0; at < text.size();) {
@@ -93,15 +105,15 @@ struct Child {
 };
 
 /// What became of a child: its findings, or the unit with its problem named.
-ScanIndex collect(Child& child, const UnitCommand& unit) {
+ScanIndex collect(Child& child, const UnitCommand& unit, unsigned seconds) {
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {}
   ScanIndex failed;
   failed.units.push_back(describe(unit));
   auto& problems = failed.units.front().problems;
   if (WIFSIGNALED(status)) {
-    problems.push_back(WTERMSIG(status) == SIGALRM
-                           ? "the parser was still busy after " + std::to_string(kSecondsPerUnit) + " s and was stopped"
+    problems.push_back(WTERMSIG(status) == SIGXCPU
+                           ? "the parser was still busy after " + std::to_string(seconds) + " s of processor time and was stopped"
                            : std::string("the parser crashed on it (") + strsignal(WTERMSIG(status)) + ")");
     return failed;
   }
@@ -112,14 +124,31 @@ ScanIndex collect(Child& child, const UnitCommand& unit) {
   return failed;
 }
 
-/// Parses all units, `jobs` at a time; results in the units' order.
+/// What an earlier scan found in this unit, if it still holds. The command may be another that means the same.
+std::optional<ScanIndex> known(const UnitCommand& unit, const Hash& identity, UnitCache& cache) {
+  auto found = cache.find(identity);
+  if (!found) return std::nullopt;
+  ScannedUnit now = describe(unit);
+  now.problems = std::move(found->units.front().problems), now.headers = std::move(found->units.front().headers);
+  found->units = {std::move(now)};
+  return found;
+}
+
+/// Parses all units that must be, `jobs` at a time; results in the units' order.
 std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const ScanOptions& options) {
+  UnitCache cache(options.cache);
   size_t jobs = options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   std::vector<ScanIndex> results(units.size());
   std::vector<Child> running;
   size_t next = 0, finished = 0;
   while (next < units.size() || !running.empty()) {
     while (running.size() < jobs && next < units.size()) {
+      const Hash identity = parse_identity(units[next], options.root.string(), options.headers);
+      if (auto found = known(units[next], identity, cache)) {
+        results[next++] = *std::move(found), ++finished;
+        if (options.reused) ++*options.reused;
+        continue;
+      }
       int ends[2];
       Child child;
       child.unit = next;
@@ -135,7 +164,7 @@ std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const S
       }
       if (child.process == 0) {
         close(ends[0]);
-        run_child(units[next], options, ends[1]);
+        run_child(units[next], identity, options, cache, ends[1]);
       }
       close(ends[1]);
       child.pipe = ends[0];
@@ -152,11 +181,12 @@ std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const S
       if (got > 0) running[i].text.append(buffer, static_cast<size_t>(got));
       if (got > 0 || (got < 0 && errno == EINTR)) continue;
       close(running[i].pipe);
-      results[running[i].unit] = collect(running[i], units[running[i].unit]);
+      results[running[i].unit] = collect(running[i], units[running[i].unit], options.unit_seconds);
       if (options.progress) options.progress(units[running[i].unit].file, ++finished, units.size());
       running.erase(running.begin() + static_cast<long>(i));
     }
   }
+  cache.shrink();
   return results;
 }
 

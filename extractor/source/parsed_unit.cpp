@@ -292,9 +292,19 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   return options;
 }
 
+namespace {
+
+/// The clang command of one unit with one set of headers.
+std::vector<std::string> arguments_of(const UnitCommand& unit, HeaderSet headers) {
+  std::vector<std::string> arguments = frontend_arguments(frontend_options(unit, headers));
+  arguments.insert(arguments.begin(), "clang++");
+  arguments.insert(arguments.end(), {"-fsyntax-only", "-working-directory=" + unit.folder, unit.file});
+  return arguments;
+}
+
 Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder,
                                 const std::string& root, bool use_despite_errors,
-                                const std::function<void(ParsedUnit&)>& use) {
+                                const std::function<void(ParsedUnit&)>& use, FileAnswers* answers) {
   std::vector<const char*> words;
   for (auto& word : arguments) words.push_back(word.c_str());
   auto file_system = llvm::vfs::createPhysicalFileSystem();
@@ -302,6 +312,7 @@ Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const
     return environment_error("the folder " + folder +
                              " of a compile command does not exist; is the compile database stale?");
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files(std::move(file_system));
+  if (answers) files = answers->noting(std::move(files));
 
   ErrorCollector errors;
   clang::DiagnosticOptions diagnostic_options;
@@ -326,13 +337,13 @@ Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const
   return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems, errors.stopped};
 }
 
+}  // namespace
+
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
-                                const std::function<void(ParsedUnit&)>& use, std::optional<HeaderSet> only) {
+                                const std::function<void(ParsedUnit&)>& use, std::optional<HeaderSet> only,
+                                FileAnswers* answers) {
   auto attempt = [&](HeaderSet headers, bool use_despite_errors) -> Result<ParseOutcome> {
-    std::vector<std::string> arguments = frontend_arguments(frontend_options(unit, headers));
-    arguments.insert(arguments.begin(), "clang++");
-    arguments.insert(arguments.end(), {"-fsyntax-only", "-working-directory=" + unit.folder, unit.file});
-    KERNELIFT_ASSIGN(auto outcome, parse_with(arguments, unit.folder, root, use_despite_errors, use));
+    KERNELIFT_ASSIGN(auto outcome, parse_with(arguments_of(unit, headers), unit.folder, root, use_despite_errors, use, answers));
     outcome.headers = headers;
     return outcome;
   };
@@ -346,6 +357,20 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
   bool further = toolkit.errors < lean.errors || (toolkit.errors == lean.errors && toolkit.problems != lean.problems);
   if (lean.stopped != toolkit.stopped) further = lean.stopped;
   return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true);
+}
+
+Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only) {
+  Hasher hasher;
+  hasher.add(real(root)).add(unit.folder).add(only ? *only == HeaderSet::Lean ? "lean" : "toolkit" : "either");
+  for (auto headers : {HeaderSet::Lean, HeaderSet::Toolkit})
+    for (auto& word : arguments_of(unit, headers)) hasher.add(word);
+  for (auto& folder : foreign_folders()) hasher.add(folder);
+  // Where clang looks for headers beside what its command says.
+  for (const char* variable : {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}) {
+    const char* value = std::getenv(variable);
+    hasher.add(value ? value : "");
+  }
+  return hasher.finish();
 }
 
 }  // namespace kernelift

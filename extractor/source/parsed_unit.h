@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "clang/Basic/SourceManager.h"
+#include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/model/scan/scan_index.h"
 #include "extractor/source/compile_database.h"
+#include "extractor/source/file_answers.h"
 #include "sandbox/compile/frontend.h"
 
 namespace clang {
@@ -118,14 +120,12 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers);
 
 /// Parses `unit` and calls `use` once, on the best parse there is: our lean headers if the unit parses clean with them,
 /// else whichever of ours and the toolkit's gives fewer errors (a partial AST is still worth having). `only` forces one
-/// set.
+/// set. What it asks of the file system is noted in `answers`.
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
                                 const std::function<void(ParsedUnit&)>& use,
-                                std::optional<HeaderSet> only = std::nullopt);
+                                std::optional<HeaderSet> only = std::nullopt, FileAnswers* answers = nullptr);
 
-/// Lower level: these clang arguments, this one set.
-Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder,
-                                const std::string& root, bool use_despite_errors,
-                                const std::function<void(ParsedUnit&)>& use);
+/// All that decides what parse_unit() finds, but for the files.
+Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only);
 
 }  // namespace kernelift

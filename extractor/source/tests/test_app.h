@@ -22,12 +22,7 @@ class TestApp {
     return *this;
   }
   TestApp& unit(const std::string& name, const std::string& text, std::vector<std::string> flags = {"-std=c++14"}) {
-    header(name, text);
-    std::vector<std::string> command = {"nvcc"};
-    command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(), {"-c", name, "-o", name + ".o"});
-    database_.push_back({{"directory", root().string()}, {"file", name}, {"arguments", command}});
-    return *this;
+    return header(name, text).again(name, name + ".o", flags);
   }
 
   /// One more compile of a unit's file.
@@ -37,6 +32,12 @@ class TestApp {
     command.insert(command.end(), {"-c", name, "-o", output});
     database_.push_back({{"directory", root().string()}, {"file", name}, {"arguments", command}});
     return *this;
+  }
+
+  /// A unit's flags from now on.
+  TestApp& recompile(const std::string& name, const std::vector<std::string>& flags) {
+    std::erase_if(database_.get_ref<Json::array_t&>(), [&](auto& entry) { return entry["file"] == name; });
+    return again(name, name + ".o", flags);
   }
 
   /// Of all units so far, instead of nvcc.
@@ -51,8 +52,7 @@ class TestApp {
     EXPECT_TRUE(write_json(file, database_).ok());
     return file;
   }
-  ScanIndex scan() const {
-    ScanOptions options;
+  ScanIndex scan(ScanOptions options = {}) const {
     options.root = root(), options.compile_database = database();
     auto index = scan_application(options);
     EXPECT_TRUE(index.ok()) << index.error().message;
