@@ -53,8 +53,12 @@ class Apply {
     KERNELIFT_ASSIGN(std::optional<std::string> unseen, what_hides_the_gain());
     if (unseen) return not_tried(*unseen);
     auto proven = prove();
-    // The journal's destructor puts the sources back if an Error leaves here.
-    if (!proven.ok()) return std::move(proven).error();
+    if (!proven.ok()) {
+      // The journal's destructor puts the sources back if an Error leaves here; the programs are for us.
+      if (!original_is_built_) KERNELIFT_TRY(roll_back({ApplyOutcome::Disturbed, proven.error().message}));
+      for (auto& note : late_notes_) say(note);
+      return std::move(proven).error();
+    }
     if (*proven) {
       KERNELIFT_TRY(roll_back(**proven));
     } else {
@@ -166,6 +170,7 @@ class Apply {
     if (checked.interrupted) return interrupted();
     if (!checked.ok) return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
     check_seconds_ = checked.seconds;
+    original_is_built_ = true;
     return done();
   }
 
@@ -210,13 +215,14 @@ class Apply {
   /// Why the patch must go, or nothing when it may stay. On return the originals stand, built.
   Result<std::optional<Stop>> prove() {
     KERNELIFT_TRY(journal_->begin(patch_));
-    Listing at_first = list_files(roots_, {r_.state});
+    KERNELIFT_ASSIGN(Listing at_first, list_files(roots_, {r_.state}));
     KERNELIFT_TRY(journal_->write_patched());
+    original_is_built_ = false;
     say("building with the patch");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
     if (built.interrupted) return stopped();
     if (!built.ok) return std::optional(Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
-    Listing with_patch = list_files(roots_, {r_.state});
+    KERNELIFT_ASSIGN(Listing with_patch, list_files(roots_, {r_.state}));
     say("checking with the patch");
     count_launches(false);
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
@@ -231,7 +237,8 @@ class Apply {
     say("building without it again, to time both");
     KERNELIFT_ASSIGN(std::optional<Stop> back, back_to_original());
     if (back) return back;
-    KERNELIFT_TRY(products.save(BuildProducts::Before, mine(written_between(with_patch, list_files(roots_, {r_.state})))));
+    KERNELIFT_ASSIGN(Listing without_it, list_files(roots_, {r_.state}));
+    KERNELIFT_TRY(products.save(BuildProducts::Before, mine(written_between(with_patch, without_it))));
     KERNELIFT_ASSIGN(bool differ, products.join());
     if (!differ)
       return std::optional(Stop{ApplyOutcome::NotBuilt, products.count() == 0
@@ -290,6 +297,7 @@ class Apply {
     note_launches("the timed runs", "what was timed is the original");
     bool during_patched = patched_stands;
     Status placed = products.place(BuildProducts::Before);
+    original_is_built_ = placed.ok();  // If not, some programs may be the patched ones still.
     if (!placed.ok()) return std::optional(Stop{ApplyOutcome::Disturbed, placed.error().message});
     if (InterruptGuard::interrupted()) return stopped();
     if (failed && failed->exit != Exit::No) return std::optional(Stop{ApplyOutcome::Disturbed, failed->message});
@@ -325,6 +333,8 @@ class Apply {
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-kept", check_line(), limit(check_seconds_)));
     if (checked.interrupted) return roll_back(*stopped());
     if (!checked.ok) return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked.why});
+    // Minutes have passed: what the user has saved meanwhile is neither checked nor ours to commit.
+    if (auto same = journal_->patches_stand(); !same.ok()) return roll_back({ApplyOutcome::Disturbed, same.error().message});
     if (git_.kind() == GitTree::Kind::Tracked) {
       if (auto committed = commit(); !committed.ok())
         return roll_back({ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});

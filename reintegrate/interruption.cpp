@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -25,14 +29,28 @@ void on_signal(int signal, siginfo_t* info, void*) {
   received = signal;
 }
 
-void find_descendants(pid_t of, std::vector<pid_t>& found) {
+/// Who started whom, by one look at all processes: not every kernel has a list of children.
+std::multimap<pid_t, pid_t> children_of_all() {
+  std::multimap<pid_t, pid_t> children;
   std::error_code code;
-  for (auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(of) + "/task", code)) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t child; children >> child;) {
-      found.push_back(child);
-      find_descendants(child, found);
-    }
+  for (auto& entry : std::filesystem::directory_iterator("/proc", code)) {
+    pid_t process = std::atoi(entry.path().filename().c_str());
+    if (process <= 0) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat((std::istreambuf_iterator<char>(file)), {});
+    // "17 (a name, brackets and all) S 1 …"
+    size_t name_end = stat.rfind(')');
+    pid_t parent = 0;
+    if (name_end != stat.npos && std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1) children.emplace(parent, process);
+  }
+  return children;
+}
+
+void find_descendants(const std::multimap<pid_t, pid_t>& children, pid_t of, std::vector<pid_t>& found) {
+  auto [first, last] = children.equal_range(of);
+  for (auto child = first; child != last; ++child) {
+    found.push_back(child->second);
+    find_descendants(children, child->second, found);
   }
 }
 
@@ -40,7 +58,7 @@ void find_descendants(pid_t of, std::vector<pid_t>& found) {
 /// as the children of one that has ended are nobody's that we could find.
 void signal_descendants(pid_t of, int signal) {
   std::vector<pid_t> found;
-  find_descendants(of, found);
+  find_descendants(children_of_all(), of, found);
   for (pid_t descendant : found) kill(descendant, signal);
 }
 

@@ -53,22 +53,29 @@ Status copy_with_stamp(const fs::path& from, const fs::path& to) {
 
 bool is_program(const fs::path& path) { return content_of(path) == Content::Program; }
 
-Listing list_files(const std::vector<fs::path>& folders, const std::vector<fs::path>& without) {
-  Listing listing;
-  for (auto& folder : folders) {
-    std::error_code code;
-    auto options = fs::directory_options::skip_permission_denied;
-    for (fs::recursive_directory_iterator at(folder, options, code), end; !code && at != end; at.increment(code)) {
-      fs::path name = at->path().filename();
-      bool skipped = name == ".git" || name == ".kernelift" || std::find(without.begin(), without.end(), at->path()) != without.end();
-      if (skipped) {
-        at.disable_recursion_pending();
-        continue;
-      }
-      FileStamp stamp;
-      if (stamp_of(at->path(), stamp)) listing[at->path()] = stamp;
-    }
+namespace {
+
+/// Adds what is under the folder. One that goes away meanwhile, a compiler's temporary folder for instance, takes nothing
+/// along but itself.
+Status add_files(const fs::path& folder, const std::vector<fs::path>& without, Listing& listing) {
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    fs::path name = at->path().filename();
+    if (name == ".git" || name == ".kernelift" || std::find(without.begin(), without.end(), at->path()) != without.end()) continue;
+    std::error_code ignored;
+    FileStamp stamp;
+    if (stamp_of(at->path(), stamp)) listing[at->path()] = stamp;
+    else if (at->symlink_status(ignored).type() == fs::file_type::directory) KERNELIFT_TRY(add_files(at->path(), without, listing));
   }
+  if (!code || code == std::errc::no_such_file_or_directory || code == std::errc::permission_denied) return done();
+  return errno = code.value(), file_error("list the files of", folder);
+}
+
+}  // namespace
+
+Result<Listing> list_files(const std::vector<fs::path>& folders, const std::vector<fs::path>& without) {
+  Listing listing;
+  for (auto& folder : folders) KERNELIFT_TRY(add_files(folder, without, listing));
   return listing;
 }
 

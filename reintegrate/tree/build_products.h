@@ -21,8 +21,9 @@ struct FileStamp {
 
 using Listing = std::map<std::filesystem::path, FileStamp>;
 
-/// Every regular file under the folders, `.git` and `.kernelift` and whatever is under `without` excepted.
-Listing list_files(const std::vector<std::filesystem::path>& folders, const std::vector<std::filesystem::path>& without);
+/// Every regular file under the folders, `.git` and `.kernelift` and whatever is under `without` excepted. Folders that are
+/// not there have none; what cannot be read to its end is an Error, or a build would seem to have left out the rest.
+Result<Listing> list_files(const std::vector<std::filesystem::path>& folders, const std::vector<std::filesystem::path>& without);
 /// Files of `after` that are new or were written since `before`.
 std::vector<std::filesystem::path> written_between(const Listing& before, const Listing& after);
 

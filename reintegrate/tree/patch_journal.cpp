@@ -135,6 +135,14 @@ Status PatchJournal::originals_stand() const {
   return done();
 }
 
+Status PatchJournal::patches_stand() const {
+  for (auto& entry : entries_) {
+    auto now = read_text(entry.path);
+    if (!now.ok() || hash_text(*now).hex() != entry.after) return refused(entry.path.string() + " was changed while the patched application was built and checked for the last time");
+  }
+  return done();
+}
+
 Status PatchJournal::write_patched() {
   if (Status same = originals_stand(); !same.ok()) {
     KERNELIFT_TRY(finish(false));

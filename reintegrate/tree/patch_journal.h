@@ -40,6 +40,8 @@ class PatchJournal {
   /// Checks that every file still is the original, then writes the patched texts. All or none, and the journal ends; but
   /// where what was written could not be taken back, it stays, for the next open() to try again.
   Status write_patched();
+  /// Refuses, by name, a file that is not as write_patched() left it.
+  Status patches_stand() const;
   /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change. Files
   /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without them.
   Result<Restoration> write_originals(bool stamps);
