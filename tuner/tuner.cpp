@@ -37,10 +37,7 @@ constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params"
 /// finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
 bool said_nothing(const Verdict& confirmed) {
   constexpr double kNoisy = 1.1;
-  double high = 0, weights = 0;
-  for (auto& timing : confirmed.timings) high += timing.weight / timing.speedup_high, weights += timing.weight;
-  high = high > 0 ? weights / high : 0;
-  double low = confirmed.speedup_low();
+  double low = confirmed.speedup_low(), high = speedup_high(confirmed);
   return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
 }
 
@@ -292,17 +289,17 @@ double Tuning::confirming_seconds() const {
     if (leads(trial)) cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
   // Nobody has won yet: whoever does at the last moment gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
-  if (leading == 0) return std::min(kWorthTrying * cost.each, most_ever);
-  double least = cost.once + cost.each * static_cast<double>(leading);
+  if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);
+  double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
   // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that everything
   // takes longer than it took the original.
   bool hidden = history_.winners(1, false).empty();
   if (hidden) least *= kBusy;
   size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
-  double all = cost.once + cost.each * static_cast<double>(most);
+  double all = cost.once + cost.first + cost.each * static_cast<double>(most);
   double reserve = std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
   // A winner that cannot be confirmed is worth nothing, however long the search for a better one.
-  return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, cost.each * static_cast<double>(leading)));
+  return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, barely));
 }
 
 Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
@@ -337,7 +334,8 @@ std::vector<const RunTrial*> Tuning::second_chances() const {
 Status Tuning::confirm_finalists() {
   evaluator_.abandon();
   KERNELIFT_TRY(collect_left_over());
-  double once = evaluator_.confirm_cost().once;
+  ConfirmCost cost = evaluator_.confirm_cost();
+  double once = cost.once + cost.first;
   std::vector<const RunTrial*> waiting = finalists();
   int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
   auto worth_trying = [&] { return !timed() || left() >= kWorthTrying * evaluator_.confirm_cost().each; };

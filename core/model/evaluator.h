@@ -13,8 +13,9 @@ namespace kernelift {
 
 /// What confirming costs, in seconds, as far as the evaluator has measured it; 0: not known.
 struct ConfirmCost {
-  double once = 0;  ///< Before the first finalist: the original measured afresh.
-  double each = 0;  ///< Per finalist, with all the samples it should have.
+  double once = 0;   ///< Before the first finalist: the original measured afresh, unless there is no time for it.
+  double each = 0;   ///< Per finalist, with all the samples it should have.
+  double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 
 class Evaluator {

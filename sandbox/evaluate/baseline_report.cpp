@@ -95,7 +95,10 @@ Json to_json(const BaselineReport& report) {
                          {"failure", instance.failure},
                          {"buffers", buffers}});
   }
-  return {{"instances", instances}, {"application_trouble", report.application_trouble}, {"application_alone", report.application_alone}};
+  Json document = {{"instances", instances}, {"application_trouble", report.application_trouble}, {"application_alone", report.application_alone}};
+  if (report.confirmation_seconds > 0)
+    document["confirmation_seconds"] = report.confirmation_seconds, document["perturbing_seconds"] = report.perturbing_seconds;
+  return document;
 }
 
 Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where) {
@@ -116,6 +119,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       report.instances.push_back(std::move(instance));
     }
     report.application_trouble = from.at("application_trouble"), report.application_alone = from.at("application_alone");
+    report.confirmation_seconds = from.value("confirmation_seconds", 0.0), report.perturbing_seconds = from.value("perturbing_seconds", 0.0);
     return report;
   });
 }

@@ -57,6 +57,8 @@ struct BaselineReport {
   std::vector<InstanceReport> instances;
   std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
   bool application_alone = false;        ///< That reproduces the capture, and the code that was calibrated does not.
+  /// What confirming a finalist is expected to take, as measured on the original: each, and the first beside that. 0: not known.
+  double confirmation_seconds = 0, perturbing_seconds = 0;
   bool pass() const;
   /// The first thing that is wrong, as a sentence; empty if nothing is.
   std::string complaint() const;

@@ -38,6 +38,7 @@ void EvaluationQueue::abandon() {
   {
     std::lock_guard lock(mutex_);
     hooks_.era_began(++era_);
+    pool_.begin_era(era_);
     auto drop = [&](auto& jobs) {
       std::move(jobs.begin(), jobs.end(), std::back_inserter(dropped));
       jobs.clear();
@@ -52,15 +53,15 @@ bool EvaluationQueue::rebuilder_idle() const {
   return rebuilding_.size() + to_rebuild_.size() < hooks_.rebuilders;
 }
 
-CompileReply EvaluationQueue::compiled(const Candidate& candidate) const {
+CompileReply EvaluationQueue::compiled(const Candidate& candidate, uint64_t era) const {
   bool known = hooks_.original.ok() && !hooks_.original.image.empty() && candidate.recipe.is_default() && candidate.source == hooks_.source;
-  return known ? hooks_.original : pool_.compile(candidate.source, candidate.recipe);
+  return known ? hooks_.original : pool_.compile(candidate.source, candidate.recipe, era);
 }
 
 EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
   EvaluationJob job;
   job.candidate = candidate;
-  job.compiled = compiled(candidate);
+  job.compiled = compiled(candidate, CompilePool::kAnyEra);
   return job;
 }
 
@@ -113,7 +114,7 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
 
 void EvaluationQueue::compile_jobs() {
   while (auto job = next(to_compile_)) {
-    job->compiled = compiled(job->candidate);
+    job->compiled = compiled(job->candidate, job->era);
     if (job->compiled.ok()) pass_on(std::move(*job), hooks_.rebuild_all ? to_rebuild_ : to_measure_);
     else finish(*job, rejected(job->compiled));
   }

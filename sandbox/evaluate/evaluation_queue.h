@@ -50,7 +50,8 @@ class EvaluationQueue {
   ~EvaluationQueue();
 
   std::future<Verdict> submit(Candidate candidate);
-  /// What waits is answered at once, and what the other compiler is at: by what it was screened as, if it was.
+  /// What waits or is being compiled is answered at once, and what the other compiler is at: by what it was screened as,
+  /// if it was.
   void abandon();
   /// A candidate sent to be rebuilt would not have to wait.
   bool rebuilder_idle() const;
@@ -62,7 +63,7 @@ class EvaluationQueue {
   struct Waiting : EvaluationJob {
     std::promise<Verdict> promise;
   };
-  CompileReply compiled(const Candidate& candidate) const;
+  CompileReply compiled(const Candidate& candidate, uint64_t era) const;
   using Measure = std::function<std::optional<Verdict>(EvaluationJob&)>;
   void compile_jobs();
   void rebuild_jobs();

@@ -1,5 +1,5 @@
 // The parameter tier's space for one source text of a MEP: its knobs (macros and constants that feed kernel or launch)
-// and, where the launch site's expressions allow, its block size. Grid follows block by expression (DESIGN D10): a
+// and, where the launch site's expressions allow, its block size. Grid follows block by expression: a
 // geometry parameter is offered only when the site's expressions reproduce every recorded geometry at the original
 // values and say how the grid scales. What is left alone is listed with the reason. Shared-memory and register limits
 // are not guessed here: the evaluator's verdict teaches them.

@@ -35,7 +35,7 @@ Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
   if (mode == Mode::Create) flags |= SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
   int code = sqlite3_open_v2(file.c_str(), &handle, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
-  Database database(handle, file);
+  Database database(handle, file, mode);
   if (code != SQLITE_OK) return database.failure("cannot open it");
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
   return database;
@@ -44,6 +44,7 @@ Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(file_, other.file_);
+  std::swap(mode_, other.mode_);
   return *this;
 }
 
@@ -57,7 +58,9 @@ Error Database::failure(const std::string& what) const {
   constexpr uintmax_t kNoRoom = 64 << 10;
   if (code == SQLITE_IOERR && std::filesystem::space(file_.parent_path().empty() ? "." : file_.parent_path(), ignored).available < kNoRoom)
     code = SQLITE_FULL;
-  if (code == SQLITE_FULL) advice = "; the disk is full: free some space and continue with --resume, what was stored is safe";
+  if (code == SQLITE_FULL)
+    advice = std::string("; the disk is full: free some space and ") +
+             (mode_ == Mode::Create ? "start again" : "continue with --resume, what was stored is safe");
   if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN) advice = "; check that the folder can be written to";
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) advice = "; the file is damaged, nothing in it was changed";
   return environment_error(file_.string() + ": " + what + " (" + (handle_ ? sqlite3_errmsg(handle_) : "out of memory") + ")" + advice);

@@ -36,7 +36,7 @@ class Database {
  public:
   enum class Mode { Create, ReadWrite, ReadOnly };
   static Result<Database> open(const std::filesystem::path& file, Mode mode);
-  Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)) {}
+  Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)), mode_(other.mode_) {}
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
@@ -49,11 +49,12 @@ class Database {
   Status transaction(const std::function<Status()>& work);
 
  private:
-  Database(sqlite3* handle, std::filesystem::path file) : handle_(handle), file_(std::move(file)) {}
+  Database(sqlite3* handle, std::filesystem::path file, Mode mode) : handle_(handle), file_(std::move(file)), mode_(mode) {}
   Error failure(const std::string& what) const;
 
   sqlite3* handle_ = nullptr;
   std::filesystem::path file_;
+  Mode mode_ = Mode::ReadOnly;
 };
 
 }  // namespace kernelift

@@ -15,7 +15,9 @@
 #include <charconv>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <regex>
+#include <sstream>
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
@@ -86,7 +88,51 @@ Status check_header(const std::filesystem::path& file) {
   return done();
 }
 
+/// All of a new run but its trials, in a file of this name.
+Status write_new(const std::filesystem::path& file, const RunMeta& meta) {
+  KERNELIFT_ASSIGN(Database database, Database::open(file, Database::Mode::Create));
+  KERNELIFT_TRY(database.execute("PRAGMA synchronous=FULL; PRAGMA application_id=" + std::to_string(kApplicationId) +
+                                 "; PRAGMA user_version=" + std::to_string(kRunVersion) + ";" + kSchema));
+  RunMeta started = meta;
+  started.kernelift = KERNELIFT_VERSION;
+  if (started.started.empty()) started.started = now_utc();
+  KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO meta VALUES('run', ?)"));
+  insert.bind(1, meta_to_json(started).dump());
+  return database.run(insert);
+}
+
+/// Lines of one text that the other does not have, both ways.
+size_t lines_apart(const std::string& one, const std::string& other) {
+  std::map<std::string, int64_t> counts;
+  std::string line;
+  for (std::istringstream text(one); std::getline(text, line);) ++counts[line];
+  for (std::istringstream text(other); std::getline(text, line);) --counts[line];
+  size_t apart = 0;
+  for (auto& [text, count] : counts) apart += static_cast<size_t>(std::abs(count));
+  return apart;
+}
+
 }  // namespace
+
+double speedup_high(const Verdict& verdict) {
+  double seconds = 0, weights = 0;
+  for (auto& timing : verdict.timings) seconds += timing.weight / timing.speedup_high, weights += timing.weight;
+  return seconds > 0 ? weights / seconds : 0;
+}
+
+const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original) {
+  const RunTrial* chosen = &best;
+  size_t fewest = lines_apart(best.candidate.source, original);
+  for (auto* rival : rivals) {
+    const Verdict &figures = rival->figures(), &most = best.figures();
+    // Each in the middle is within the other's interval.
+    bool told_apart = figures.speedup_low() <= kSmallestGain || speedup_high(figures) < most.speedup() || figures.speedup() < most.speedup_low();
+    if (told_apart) continue;
+    size_t lines = lines_apart(rival->candidate.source, original);
+    if (lines < fewest) fewest = lines, chosen = rival;
+  }
+  return chosen;
+}
 
 struct Run::State {
   Database database;
@@ -113,16 +159,9 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
   auto temporary = file;
   temporary += ".new-" + std::to_string(getpid());
   std::filesystem::remove(temporary, code);
-  {
-    KERNELIFT_ASSIGN(Database database, Database::open(temporary, Database::Mode::Create));
-    KERNELIFT_TRY(database.execute("PRAGMA synchronous=FULL; PRAGMA application_id=" + std::to_string(kApplicationId) +
-                                   "; PRAGMA user_version=" + std::to_string(kRunVersion) + ";" + kSchema));
-    RunMeta started = meta;
-    started.kernelift = KERNELIFT_VERSION;
-    if (started.started.empty()) started.started = now_utc();
-    KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO meta VALUES('run', ?)"));
-    insert.bind(1, meta_to_json(started).dump());
-    KERNELIFT_TRY(database.run(insert));
+  if (Status written = write_new(temporary, meta); !written.ok()) {
+    for (auto* suffix : {"", "-journal"}) std::filesystem::remove(temporary.string() + suffix, code);
+    return std::move(written).error();
   }
   // Linked, as renaming would replace a run that another process has created meanwhile. Not every file system has links.
   int why = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;

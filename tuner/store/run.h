@@ -82,7 +82,8 @@ class Run {
   /// The original, as first measured.
   Result<std::optional<RunTrial>> baseline() const;
   /// Most promised gain (lower end of the interval), confirmed figures first: if any finalist was confirmed, only those
-  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express.
+  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express, and of those that noise
+  /// does not tell from the best the one that changes the fewest lines.
   Result<std::optional<RunTrial>> best(bool applicable_only = false) const;
 
  private:
@@ -91,6 +92,11 @@ class Run {
   static Result<Run> attach(const std::filesystem::path& file, bool writable);
   std::unique_ptr<State> state_;
 };
+
+/// The upper end of the interval in which a verdict's speedup lies.
+double speedup_high(const Verdict& verdict);
+/// Whose patch of `original` is the shortest: the best trial's, or that of a rival whose gain noise does not tell from its.
+const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original);
 
 /// The choice that Run::best() makes, among any trials in memory; nullptr for none.
 template <class Trials>
@@ -103,7 +109,15 @@ const RunTrial* best_of(const Trials& trials, bool applicable_only) {
     const RunTrial*& best = trial.confirmed ? confirmed : screened;
     if (trial.figures().ok() && (!best || trial.figures().speedup_low() > best->figures().speedup_low())) best = &trial;
   }
-  return confirmed_any ? confirmed : screened;
+  const RunTrial* best = confirmed_any ? confirmed : screened;
+  if (!best || !applicable_only) return best;
+  std::string original;
+  std::vector<const RunTrial*> rivals;
+  for (const RunTrial& trial : trials) {
+    if (trial.candidate.tier == "baseline") original = trial.candidate.source;
+    else if (trial.applicable() && trial.figures().ok() && trial.confirmed.has_value() == confirmed_any) rivals.push_back(&trial);
+  }
+  return shortest_patch(*best, rivals, original);
 }
 
 }  // namespace kernelift

@@ -262,6 +262,19 @@ TEST_F(TunerTest, KeepsInAShortTimeWhatConfirmingAWinnerNeeds) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
+TEST_F(TunerTest, KeepsWhatTheFirstConfirmationNeedsBesideItsSamples) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  // As of a kernel with large buffers: its launches are short, and its inputs take long to perturb.
+  TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 4, .confirmation = 1, .least = 0.9, .first = 12}, landscape);
+  options_.seconds = 30, options_.clock = time.clock(), options_.started = time.now();
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->unconfirmed, "");
+  EXPECT_TRUE(report->best->confirmed);
+  EXPECT_LE(time.seconds(), options_.seconds);
+}
+
 TEST_F(TunerTest, KeepsMoreThanItWasToldWhereScreeningAWinnerTookLong) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;

@@ -1,4 +1,4 @@
-// What a candidate may hold (DESIGN D3): device code, and of everything else only what the kernel's own slice holds
+// What a candidate may hold: device code, and of everything else only what the kernel's own slice holds
 // already. The front end's parse is watched: whatever would run on the host, read a file, or reach past the compiler
 // becomes a finding with the name of its rule and its text. A candidate is admitted when each of its findings is one of
 // the slice's own, letter by letter, so that a slice with a host helper in it can still be tuned.

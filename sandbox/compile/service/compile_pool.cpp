@@ -1,11 +1,12 @@
 // See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever
-// a worker is doing, and its time limit does not run meanwhile.
+// a worker is doing. Time limits count what a worker works, not what pauses or other work on the machine keep it from.
 #include "sandbox/compile/service/compile_pool.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <future>
 #include <thread>
 
@@ -24,6 +25,21 @@ constexpr uint32_t kCompile = 1;
 constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
 constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
 constexpr auto kLongestPause = 60s;       // That a worker is granted to take a request in.
+constexpr int kPatience = 5;              // So many times its limit a compile may take on a busy machine.
+
+/// That a process has used; none once it has ended.
+std::chrono::nanoseconds cpu_time(pid_t process) {
+  clockid_t clock = 0;
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0ns;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+CompileReply given_up() {
+  CompileReply reply;
+  reply.outcome = Outcome::TimedOut, reply.detail = "abandoned: the run ended before it was compiled";
+  return reply;
+}
 
 /// What a front end legitimately reads: compilers, headers, toolkits. No home folder, no /etc, no /proc.
 std::vector<fs::path> system_folders() {
@@ -74,22 +90,32 @@ std::string CompilePool::guilt_key(const CompileRequest& request, bool everywher
   return request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
 }
 
-CompilePool::Slot& CompilePool::acquire() {
+CompilePool::Slot* CompilePool::acquire(uint64_t era) {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (era >= era_) {
     if (pauses_ == 0)
       for (Slot& slot : slots_)
         if (!slot.busy) {
-          slot.busy = true;
-          return slot;
+          slot.busy = true, slot.era = era;
+          return &slot;
         }
     free_.wait(lock);
   }
+  return nullptr;
 }
 
 void CompilePool::release(Slot& slot) {
   std::lock_guard lock(mutex_);
+  if (slot.era < era_) slot.worker.reset();  // It was ended, be it after it had answered.
   slot.busy = false;
+  free_.notify_all();
+}
+
+void CompilePool::begin_era(uint64_t era) {
+  std::lock_guard lock(mutex_);
+  era_ = era;
+  for (Slot& slot : slots_)
+    if (slot.busy && slot.era < era_ && slot.worker) slot.worker->signal(SIGKILL);
   free_.notify_all();
 }
 
@@ -113,15 +139,17 @@ std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) c
   return request.admit ? options_.time_limit : std::max(options_.time_limit, CompilePoolOptions().time_limit);
 }
 
-Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds left) {
-  for (;;) {
-    auto begin = std::chrono::steady_clock::now();
-    Frame frame = worker.channel().receive(after(std::min<std::chrono::milliseconds>(left, kTick)));
+Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  const auto cpu_before = cpu_time(worker.pid());
+  for (Clock::duration waited{};;) {
+    auto begin = Clock::now();
+    Frame frame = worker.channel().receive(after(kTick));
     if (frame.arrival != Arrival::TimedOut) return frame;
     std::lock_guard lock(mutex_);
     if (pauses_ > 0) continue;
-    left -= std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
-    if (left <= 0ms) return frame;
+    waited += Clock::now() - begin;
+    if (cpu_time(worker.pid()) - cpu_before >= limit || waited >= kPatience * limit) return frame;
   }
 }
 
@@ -146,6 +174,7 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
   std::lock_guard lock(mutex_);
   slot.worker.reset();
   ++replaced_;
+  if (slot.era < era_) return given_up();
   guilty_[guilt_key(request, everywhere)] = reply;
   return reply;
 }
@@ -161,6 +190,7 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
     std::lock_guard lock(mutex_);
     slot.worker.emplace(std::move(*worker));
     if (pauses_ > 0) slot.worker->signal(SIGSTOP);
+    if (slot.era < era_) slot.worker->signal(SIGKILL);
   }
   // A pause may fall into it.
   if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(limit_of(request) + kLongestPause)))
@@ -176,10 +206,11 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
   return std::move(*reply);
 }
 
-CompileReply CompilePool::run(const CompileRequest& request) {
-  Slot& slot = acquire();
-  CompileReply reply = serve(slot, request);
-  release(slot);
+CompileReply CompilePool::run(const CompileRequest& request, uint64_t era) {
+  Slot* slot = acquire(era);
+  if (!slot) return given_up();
+  CompileReply reply = serve(*slot, request);
+  release(*slot);
   return reply;
 }
 
@@ -249,7 +280,7 @@ std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest
   return images;
 }
 
-CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe) {
+CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe, uint64_t era) {
   CompileRequest request;
   request.source = source;
   request.recipe = recipe;
@@ -269,7 +300,7 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
       request.bitcode = found->second.bitcode;
     }
   }
-  CompileReply reply = run(request);
+  CompileReply reply = run(request, era);
   if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
   std::lock_guard lock(mutex_);
   // Admission is settled with the bitcode: only admitted sources are kept.

@@ -22,13 +22,14 @@ struct CompilePoolOptions {
   FrontendOptions frontend;
   CompileTarget target = CompileTarget::Cpu;
   bool few = false;                              ///< A compile or two is all: warming up would cost more than it saves.
-  std::chrono::milliseconds time_limit{30'000};  ///< Of one candidate's compile, while the pool is not paused.
+  std::chrono::milliseconds time_limit{30'000};  ///< Of one candidate's compile, as its worker's CPU time.
   uint64_t memory_bytes = 4ull << 30;            ///< Of one worker, beyond what it is born with.
   std::vector<std::filesystem::path> readable;   ///< Beyond the system's and our own headers: the -I folders.
 };
 
 class CompilePool {
  public:
+  static constexpr uint64_t kAnyEra = ~uint64_t(0);
   static Result<std::unique_ptr<CompilePool>> start(CompilePoolOptions options);
   ~CompilePool();
 
@@ -40,8 +41,10 @@ class CompilePool {
   std::vector<std::string> compile_roundings(const std::string& source, const CompileReply& own);
   /// The same with its sums rounded at random (sums.h), each image in its own way. None: it has no sums.
   std::vector<std::string> compile_random_sums(const std::string& source, const CompileReply& own);
-  /// Thread-safe; blocks until a worker is free and done.
-  CompileReply compile(const std::string& source, const Recipe& recipe);
+  /// Thread-safe; blocks until a worker is free and done, or until the era that it is for is over.
+  CompileReply compile(const std::string& source, const Recipe& recipe, uint64_t era = kAnyEra);
+  /// What is wanted for an earlier era only is given up: its workers are ended at once, and nobody is blamed for it.
+  void begin_era(uint64_t era);
 
   unsigned workers() const { return static_cast<unsigned>(slots_.size()); }
   /// Stops workers in their tracks while something is being timed. Counted: as many resumes as pauses.
@@ -53,14 +56,16 @@ class CompilePool {
   struct Slot {
     std::optional<Worker> worker;
     bool busy = false;
+    uint64_t era = kAnyEra;  ///< Of what it is busy with.
   };
   explicit CompilePool(CompilePoolOptions options) : options_(std::move(options)) {}
-  CompileReply run(const CompileRequest& request);
+  CompileReply run(const CompileRequest& request, uint64_t era = kAnyEra);
   CompileReply serve(Slot& slot, const CompileRequest& request);
   CompileReply blame(Slot& slot, const CompileRequest& request, Arrival how);
-  Frame wait_for_reply(Worker& worker, std::chrono::milliseconds left);
+  Frame wait_for_reply(Worker& worker, std::chrono::milliseconds limit);
   std::chrono::milliseconds limit_of(const CompileRequest& request) const;
-  Slot& acquire();
+  /// nullptr: the era is over.
+  Slot* acquire(uint64_t era);
   void release(Slot& slot);
   /// With this recipe: on every source, or on this one.
   static std::string guilt_key(const CompileRequest& request, bool everywhere);
@@ -83,6 +88,7 @@ class CompilePool {
   uint64_t uses_ = 0;
   size_t kept_bytes_ = 0;
   std::map<std::string, CompileReply> guilty_;  ///< guilt_key() → what came of it.
+  uint64_t era_ = 0;
   int pauses_ = 0;
   std::atomic<int> replaced_ = 0;
 };

@@ -44,7 +44,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// The host writes these by cudaMemcpyToSymbol: an initial value must not be folded in (DESIGN D6).
+/// The host writes these by cudaMemcpyToSymbol: an initial value must not be folded in.
 void keep_module_variables_writable(llvm::Module& module) {
   constexpr unsigned kGlobal = 1, kConstant = 4;  // NVPTX address spaces.
   for (auto& variable : module.globals()) {

@@ -87,7 +87,8 @@ Status open_cubin_compiler() {
 }
 
 std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
-  static const std::regex compiling(R"(Compiling entry function '([^']+)')");
+  // No regular expression: for a mangled name of some ten thousand characters it would take more stack than there is.
+  constexpr std::string_view kCompiling = "Compiling entry function '";
   static const std::regex stack(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   static const std::regex used(R"(Used (\d+) registers)"), shared(R"((\d+) bytes smem)");
   std::map<std::string, CubinFacts> facts;
@@ -96,7 +97,8 @@ std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
   auto number = [](const std::ssub_match& text) { return static_cast<uint32_t>(std::strtoul(text.str().c_str(), nullptr, 10)); };
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
-    if (std::regex_search(line, match, compiling)) current = &facts[match[1]];
+    if (size_t at = line.find(kCompiling); at != line.npos)
+      current = &facts[line.substr(at + kCompiling.size(), line.find('\'', at + kCompiling.size()) - at - kCompiling.size())];
     if (!current) continue;
     if (std::regex_search(line, match, stack))
       current->stack_bytes = number(match[1]), current->spill_stores = number(match[2]), current->spill_loads = number(match[3]);

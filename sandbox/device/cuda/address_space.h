@@ -1,4 +1,4 @@
-// Device memory at given addresses (DESIGN D2). Reservations are made of whole 32 MiB blocks, since the driver grants a
+// Device memory at given addresses. Reservations are made of whole 32 MiB blocks, since the driver grants a
 // hint only when it is aligned so; memory is mapped in them by granules of 2 MiB. Blocks stay reserved as long as this
 // object lives, memory goes when its last holder does.
 #pragma once

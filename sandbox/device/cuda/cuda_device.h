@@ -1,6 +1,6 @@
 // An NVIDIA GPU behind the Device seam, through the driver alone: libcuda is opened at run time, nothing of CUDA's
 // runtime is used. The first open() in a process initialises CUDA there, so it happens in runner processes only, which
-// were forked before (DESIGN D4). Plain device memory, no managed memory; clocks, power and modes are left as they are.
+// were forked before. Plain device memory, no managed memory; clocks, power and modes are left as they are.
 #pragma once
 #include <memory>
 

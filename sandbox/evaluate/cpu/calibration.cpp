@@ -90,6 +90,8 @@ bool classify(const MemoryRegion& region, const std::vector<std::byte>& result, 
   return true;
 }
 
+double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
+
 double fastest_write(uint64_t bytes) {
   if (bytes == 0) return 0;
   std::vector<std::byte> buffer(bytes);
@@ -308,6 +310,7 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
       KERNELIFT_ASSIGN(std::optional<Results> elsewhere, run_on_other_cores(instance));
       if (elsewhere) learn(*elsewhere);
     }
+    auto begin = Deadline::clock::now();
     memory_->restore(instance, false);
     if (auto failure = trial->run(Side::Baseline, instance)) {
       report.pass = false, report.failure = failure->detail;
@@ -320,12 +323,15 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
       report.pass = false, report.failure = "the original itself writes outside its buffers: " + *outside;
       return done();
     }
+    costs_[instance].check = seconds_since(begin);
     latest = snapshot(instance);
     if (run == 0) KERNELIFT_TRY(took(instance, trial->last_seconds()));
     if (run == 0) first = latest;
     if (run > 0 || once_is_enough(instance)) learn(latest);
   }
+  auto begin = Deadline::clock::now();
   report.buffers = compare(instance, nullptr);
+  costs_[instance].check += seconds_since(begin);
   report.pass = report.failure.empty();
   for (auto& buffer : report.buffers) report.pass &= buffer.pass;
   report.seconds = trial->last_seconds();
@@ -348,7 +354,9 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   voice_.quiet(true);
   memory_->restore(instance, false);
   int rounds = seconds > kLongSeconds ? kLongRounds : seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+  begin = Deadline::clock::now();
   TrialTimes times = trial->time(instance, rounds, batch_for(seconds));
+  costs_[instance].pair = seconds_since(begin) / rounds;
   voice_.quiet(false);
   if (times.failure) {
     report.pass = false, report.failure = "while timed: " + times.failure->detail;
@@ -367,7 +375,7 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundi
   report_ = {};
   // Calibration belongs to no era: only its own deadline ends it.
   inquiry_ = {}, inquiry_.deadline = deadline, inquiry_.era = std::numeric_limits<uint64_t>::max();
-  run_seconds_.assign(mep_.instances.size(), 0);
+  run_seconds_.assign(mep_.instances.size(), 0), costs_.assign(mep_.instances.size(), {});
   // The original is waited for longer than a candidate would be.
   constexpr std::chrono::milliseconds kOriginalLimit{60'000};
   const auto limit = settings_.trial.launch_limit;
@@ -402,6 +410,7 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundi
   auto times_slowest = [&](double factor) { return std::chrono::milliseconds(static_cast<int64_t>(slowest * factor * 1e3)); };
   settings_.trial.launch_limit = std::min(std::max(limit, times_slowest(2)), std::max(kLeastLimit, times_slowest(kPatience)));
   group_instances();
+  estimate_confirmation();
   return report_;
 }
 

@@ -26,8 +26,8 @@ struct CpuEvaluator::SharedEra {
 
 namespace {
 
-/// A confirmation's samples and checks, and what is around them.
-constexpr double kAroundSamples = 1.5;
+/// Of what a confirmation costs by the calibration's figures: so much it should be given.
+constexpr double kExpected = 1.5;
 
 RunnerSettings runner_settings(const EvaluatorOptions& options) {
   RunnerSettings settings;
@@ -102,10 +102,8 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   auto begin = Deadline::clock::now();
   KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  double longest = 0;
-  for (auto& instance : report_.instances) longest = std::max(longest, instance.seconds);
-  longest_seconds_ = longest, round_seconds_ = confirmation_seconds();
-  fresh_ = true;
+  confirmation_seconds_ = kExpected * report_.confirmation_seconds, perturbing_seconds_ = kExpected * report_.perturbing_seconds;
+  fresh_ = true, asked_ = false;
   return done();
 }
 
@@ -156,23 +154,12 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   return std::move(*verdict);
 }
 
-double CpuEvaluator::confirmation_seconds() const {
-  // Twice, as it is looked at twice: samples of both sides, and a verification before and after.
-  constexpr double kSampledSeconds = 0.5, kFewestPairs = 6, kChecks = 2, kPerturbed = 8;
-  double seconds = 0, longest = 0;
-  for (auto& instance : report_.instances) {
-    seconds += 2 * kChecks * instance.seconds;
-    if (instance.timed) seconds += 2 * std::max(kSampledSeconds, 2 * kFewestPairs * instance.seconds);
-    longest = std::max(longest, instance.seconds);
-  }
-  return kAroundSamples * (seconds + kPerturbed * longest);
-}
-
 ConfirmCost CpuEvaluator::confirm_cost() const {
-  // Once the original has been measured afresh, and asked about perturbed inputs.
-  constexpr double kPerturbedRuns = 24;
-  double once = fresh_ ? 0 : calibration_seconds_ + kPerturbedRuns * longest_seconds_;
-  return {once, std::max<double>(confirmed_seconds_, round_seconds_)};
+  ConfirmCost cost;
+  cost.once = fresh_ ? 0 : calibration_seconds_.load();
+  cost.each = slowness_ * confirmation_seconds_;
+  cost.first = fresh_ && asked_ ? 0 : slowness_ * perturbing_seconds_;
+  return cost;
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
@@ -180,7 +167,7 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   if (usable && fresh_) return done();
   // A finalist whose time would all go into measuring the original is better judged by what is known of it.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
-  if (usable && deadline && left < kAroundSamples * calibration_seconds_ + confirmation_seconds() / 2) return done();
+  if (usable && deadline && left < kExpected * calibration_seconds_ + perturbing_seconds_ + confirmation_seconds_ / 2) return done();
   return restart_runner(deadline);
 }
 
@@ -193,14 +180,17 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   if (!ready.ok() && over()) return std::nullopt;
   if (!ready.ok() || !report_.pass())
     return queue_->finished(job, not_confirmable(ready.ok() ? report_.complaint() : ready.error().message));
+  double expected = confirmation_seconds_ + (asked_ ? 0 : perturbing_seconds_.load());
   auto begin = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = std::numeric_limits<uint64_t>::max();
   auto verdict = judge(trial_code(candidate, job.compiled.image), inquiry);
+  asked_ = true;
+  // One that its deadline cut short has taken that long at least.
+  double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;
-  if (!deadline)
-    confirmed_seconds_ = std::max<double>(confirmed_seconds_, std::chrono::duration<double>(Deadline::clock::now() - begin).count());
   return queue_->finished(job, std::move(*verdict));
 }
 

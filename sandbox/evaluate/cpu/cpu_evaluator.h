@@ -37,7 +37,6 @@ class CpuEvaluator : public Evaluator {
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
-  double confirmation_seconds() const;
   RunnerVoice voice();
 
   EvaluatorOptions options_;
@@ -53,9 +52,9 @@ class CpuEvaluator : public Evaluator {
   double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;             ///< One measurement at a time, confirmations included.
   // What confirm_cost() tells while another thread may be filling report_ anew.
-  std::atomic<bool> fresh_ = false;   ///< The runner has judged nothing but finalists.
-  std::atomic<double> calibration_seconds_ = 0, longest_seconds_ = 0, round_seconds_ = 0;  ///< Of the original; its slowest instance; see confirmation_seconds().
-  std::atomic<double> confirmed_seconds_ = 0;                                              ///< The longest confirmation so far.
+  std::atomic<bool> fresh_ = false, asked_ = false;  ///< The runner has judged nothing but finalists; it has judged one.
+  std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0, perturbing_seconds_ = 0;  ///< As the last calibration tells.
+  std::atomic<double> slowness_ = 1;                 ///< So many times what was expected a confirmation took, at the worst.
 
   struct SharedEra;
   std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of the queue's era.

@@ -11,7 +11,6 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kMostInstances = 3;
 constexpr uint64_t kMostAnswerBytes = 512ull << 20;
 
 uint64_t seed_of(Perturbation kind, size_t buffer) { return (static_cast<uint64_t>(kind) + 1) * 1000003 + buffer; }
@@ -157,16 +156,16 @@ std::unique_ptr<PerturbedOracle> PerturbedOracle::ask(const ReplayMemory& memory
   std::unique_ptr<PerturbedOracle> oracle(new PerturbedOracle(memory));
   std::unique_ptr<Trial> trial;
   uint64_t bytes = 0;
-  for (size_t i = 0; i < std::min(instances.size(), kMostInstances); ++i)
+  for (size_t instance : instances)
     for (Perturbation kind : {Perturbation::Jitter, Perturbation::Swap}) {
       if (ended()) return nullptr;
-      if (bytes + oracle->answer_bytes(instances[i]) > kMostAnswerBytes) continue;
+      if (bytes + oracle->answer_bytes(instance) > kMostAnswerBytes) continue;
       if (!trial) {
         auto started = start(nullptr);
         if (!started.ok() || (*started)->loaded()) break;
         trial = std::move(*started);
       }
-      auto made = oracle->answered(instances[i], kind, *trial);
+      auto made = oracle->answered(instance, kind, *trial);
       // The original may have died of what it was given: the next perturbation gets a process of its own.
       if (!made) {
         trial.reset();

@@ -40,6 +40,7 @@ class HiddenBytes {
 
 class PerturbedOracle {
  public:
+  static constexpr size_t kMostInstances = 3, kKinds = 2;
   /// What it needs of its owner: a trial of the original against `other` (null: itself), and whether time is over.
   using StartTrial = std::function<Result<std::unique_ptr<Trial>>(const TrialCode* other)>;
   struct Case {
@@ -54,7 +55,7 @@ class PerturbedOracle {
     Mismatch first;
   };
 
-  /// Asks the original. `instances`: the heaviest first. nullptr when `ended` said so before all was asked.
+  /// Asks the original. `instances`: the heaviest first, kMostInstances at most. nullptr when `ended` said so before all was asked.
   static std::unique_ptr<PerturbedOracle> ask(const ReplayMemory& memory, const std::vector<size_t>& instances,
                                               const TrialCode& baseline, const Roundings& roundings,
                                               const StartTrial& start, const std::function<bool()>& ended);

@@ -1,4 +1,4 @@
-// A MEP's recorded memory, mapped in this process where the application had it (DESIGN D2), so that pointers inside it
+// A MEP's recorded memory, mapped in this process where the application had it, so that pointers inside it
 // mean what they meant. Three things lie side by side:
 //   live     the memory that kernels run on: shared with forked children, canaries between buffers, guard pages around
 //   given    what each instance's memory held before the launch; children may read it, to restore from it

@@ -1,6 +1,6 @@
-// Judging one candidate, stage by stage; see runner.h. The order is DESIGN §5's: verified, then timed, then verified
-// again in the same image; whoever seems to win is measured once more in a fresh process with the images loaded the
-// other way round, and the weaker of the two results counts.
+// Judging one candidate, stage by stage; see runner.h. It is verified, then timed, then verified again in the same image;
+// whoever seems to win is measured once more in a fresh process with the images loaded the other way round, and the
+// weaker of the two results counts.
 #include "sandbox/evaluate/cpu/runner.h"
 
 #include <algorithm>
@@ -31,6 +31,8 @@ int confirmation_rounds(const RaceRules& rules, double seconds) {
   double pair = 2 * std::max(seconds, 1e-6);
   return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds), rules.most_rounds);
 }
+
+double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
 
 /// Who stays below this share of the best so far will not be a finalist.
 constexpr double kNearBest = 0.95;
@@ -129,13 +131,41 @@ bool Runner::verify(Trial& trial, size_t instance, Stage stage, Verdict& verdict
   return true;
 }
 
+std::vector<size_t> Runner::perturbed_instances() const {
+  std::vector<size_t> instances{screened_.front().instance};
+  for (size_t i = 0; i < mep_.instances.size(); ++i)
+    if (mep_.instances[i].held_out) instances.push_back(i);
+  instances.resize(std::min(instances.size(), PerturbedOracle::kMostInstances));
+  return instances;
+}
+
+Roundings Runner::perturbed_roundings() const {
+  Roundings some = roundings_;
+  if (std::ranges::any_of(perturbed_instances(), [&](size_t i) { return is_long(i); }))
+    some.ways.resize(std::min(some.ways.size(), kLongRoundings)), some.at_random.clear();
+  return some;
+}
+
+void Runner::estimate_confirmation() {
+  constexpr double kPerturbing = 2;  // Of a check, what it takes on perturbed memory, each time in two ways.
+  if (!settings_.for_candidates || screened_.empty()) return;
+  for (size_t i = 0; i < costs_.size(); ++i) {
+    report_.confirmation_seconds += costs_[i].check;
+    if (!report_.instances[i].timed) continue;
+    int rounds = confirmation_rounds(settings_.race, report_.instances[i].seconds);
+    report_.confirmation_seconds += 3 * costs_[i].check + 2 * rounds * costs_[i].pair;
+  }
+  double once = 0;
+  for (size_t i : perturbed_instances()) once += PerturbedOracle::kKinds * kPerturbing * costs_[i].check;
+  report_.confirmation_seconds += 2 * once;
+  Roundings roundings = perturbed_roundings();
+  report_.perturbing_seconds = once * static_cast<double>(2 + roundings.ways.size() + roundings.at_random.size());
+}
+
 bool Runner::verify_perturbed(Trial& trial, Verdict& verdict) {
   if (!oracle_) {
-    std::vector<size_t> instances{screened_.front().instance};
-    for (size_t i = 0; i < mep_.instances.size(); ++i)
-      if (mep_.instances[i].held_out) instances.push_back(i);
     oracle_ = PerturbedOracle::ask(
-        *memory_, instances, baseline_, roundings_, [this](const TrialCode* other) { return start_trial(other); },
+        *memory_, perturbed_instances(), baseline_, perturbed_roundings(), [this](const TrialCode* other) { return start_trial(other); },
         [this] { return ended(); });
     if (!oracle_) return !(cut_ = true);
   }
@@ -182,7 +212,7 @@ bool Runner::race(Trial& trial, size_t instance, Race& race, std::optional<Deadl
       int piece = pair > 0 ? std::clamp(static_cast<int>(kPieceSeconds / pair), 1, rounds) : 1;
       auto begin = Deadline::clock::now();
       TrialTimes times = trial.time(instance, piece, batch);
-      pair = std::chrono::duration<double>(Deadline::clock::now() - begin).count() / piece;
+      pair = seconds_since(begin) / piece;
       if (times.failure) {
         cut_ |= ended();
         verdict.outcome = times.failure->outcome, verdict.detail = times.failure->detail;
@@ -275,7 +305,7 @@ bool Runner::run_trial(const TrialCode& candidate, bool second, Verdict& verdict
   auto begin = Deadline::clock::now();
   for (size_t i : checked)
     if (!verify(trial, i, Stage::Verify, verdict)) return false;
-  check_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  check_seconds_ = seconds_since(begin);
   if (inquiry_.confirm && !second && !verify_perturbed(trial, verdict)) return false;
 
   voice_.quiet(true);

@@ -78,6 +78,12 @@ class Runner {
   bool once_is_enough(size_t instance) const { return !settings_.for_candidates && is_long(instance); }
   /// Finds the instances that stand for others when candidates are screened.
   void group_instances();
+  /// What run_trial() will take of a finalist, by what the same cost the original.
+  void estimate_confirmation();
+  /// Whose inputs finalists are tried on perturbed: the heaviest that is screened, then those held out.
+  std::vector<size_t> perturbed_instances() const;
+  /// Ways of rounding that are tried on those.
+  Roundings perturbed_roundings() const;
   Results snapshot(size_t instance) const;
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// The evaluation's time is over.
@@ -108,6 +114,11 @@ class Runner {
   std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
   std::vector<double> run_seconds_;  ///< By instance, as far as known.
+  /// With all that is done around launches: one restored, run and compared; a pair of samples.
+  struct Cost {
+    double check = 0, pair = 0;
+  };
+  std::vector<Cost> costs_;          ///< Of the original, by instance.
   std::vector<Timed> screened_;    ///< Heaviest first.
   Inquiry inquiry_;                ///< The one being answered.
   bool cut_ = false;               ///< Its time was over before it was.

@@ -1,4 +1,4 @@
-// The application's side of a MEP (DESIGN D8): the machine code that it runs, and its own compiler, where that is here. Our
+// The application's side of a MEP: the machine code that it runs, and its own compiler, where that is here. Our
 // candidates are compiled by clang, in milliseconds; what a source patch gives the application is what its compiler, nvcc,
 // makes of the text, and the two may disagree widely. So whoever may be the best is built by nvcc during the search too.
 #pragma once

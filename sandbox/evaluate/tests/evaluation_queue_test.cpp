@@ -1,5 +1,5 @@
-// The queue's promise to whoever waits for a slower compiler's build, with real compile workers and a measurer that only
-// counts.
+// The queue's promises to whoever waits for a slower compiler's build, and to whom nothing is worth waiting for any more:
+// with real compile workers and measurers that only count.
 #include "sandbox/evaluate/evaluation_queue.h"
 
 #include <gmock/gmock.h>
@@ -73,6 +73,36 @@ TEST(EvaluationQueue, DoesNotCompileTheOriginalAgain) {
   EXPECT_EQ(queue.compile(candidate).compiled.image, baseline->reply.image);
   candidate.source += "\n";
   EXPECT_EQ(queue.compile(candidate).compiled.outcome, Outcome::TimedOut);
+}
+
+TEST(EvaluationQueue, EndsCompilationsThatNobodyWaitsForAndBlamesNobody) {
+  MepFixture fixture = scale_mep();
+  fixture.mep.compile_flags = {"-fconstexpr-steps=2147483647"};
+  CompilePoolOptions options;
+  options.workers = 1, options.few = true, options.time_limit = std::chrono::minutes(3);
+  auto baseline = compile_baseline(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+  EvaluationQueue::Hooks hooks;
+  hooks.label = [](const EvaluationJob&, Verdict&) {};
+  EvaluationQueue queue(*baseline->pool, std::move(hooks));
+  Candidate endless, other;
+  other.source = kScaleSource;
+  endless.source = "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n__device__ long x = f(62);\n" + other.source;
+  std::vector<std::future<Verdict>> verdicts;
+  for (int run = 0; run < 2; ++run) {
+    verdicts.push_back(queue.submit(endless));
+    verdicts.push_back(queue.submit(other));  // Waits for the only worker.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // That it is at it by now is likely, and not needed.
+    queue.abandon();
+  }
+  for (auto& verdict : verdicts) {
+    ASSERT_EQ(verdict.wait_for(std::chrono::minutes(1)), std::future_status::ready);
+    Verdict answer = verdict.get();
+    EXPECT_EQ(answer.outcome, Outcome::TimedOut);
+    EXPECT_NE(answer.detail.find("abandoned"), std::string::npos) << answer.text();
+  }
+  // A finalist has the worker at once.
+  EXPECT_TRUE(queue.compile(other).compiled.ok());
 }
 
 }  // namespace

@@ -3,13 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "core/base/file.h"
 #include "tuner/search/trials.h"
+#include "tuner/store/database.h"
 #include "tuner/store/export.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
@@ -74,6 +77,20 @@ TEST_F(RunFile, ConfirmedFiguresReplaceScreenedOnes) {
   EXPECT_EQ((*run.best())->id, 2);
 }
 
+TEST_F(RunFile, OfPatchesThatNoiseDoesNotTellApartTheShortestIsTheBest) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  auto record = [&](const std::string& source, const std::string& tier, const Verdict& verdict) {
+    EXPECT_TRUE(run.record(candidate(source, tier, 64), verdict, {}, 1).ok());
+  };
+  record("a\nb\n", "baseline", fake_ok(1));
+  record("a\nb1\nb2\nb3\n", "source", fake_noisy(1.20, 1.18, 1.22));
+  record("a\nb1\n", "source", fake_noisy(1.19, 1.17, 1.21));
+  record("a\nb2\n", "source", fake_noisy(1.12, 1.10, 1.14));
+  record("a\nb\n", "params", fake_noisy(1.0, 0.8, 1.3));
+  EXPECT_EQ((*run.best(true))->candidate.source, "a\nb1\n");
+  EXPECT_EQ((*run.best(false))->figures().speedup(), 1.20) << "where no patch is asked for, the fastest";
+}
+
 TEST_F(RunFile, RefusesASecondWriterByName) {
   RunStore run = filled();
   auto second = RunStore::resume(file_);
@@ -100,6 +117,32 @@ TEST_F(RunFile, IsCreatedByOneOfSeveralProcessesThatTry) {
     for (pid_t child : children) created += waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     EXPECT_EQ(created, 1);
     EXPECT_TRUE(RunStore::open(file).ok());
+  }
+}
+
+TEST_F(RunFile, LeavesNothingBehindThatCouldNotBeBegun) {
+  pid_t child = fork();
+  if (child == 0) {
+    // As on a disk that is full after the first page.
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(RunStore::create(file_, meta()).ok() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "created all the same";
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << std::filesystem::directory_iterator(folder_.path())->path();
+}
+
+TEST_F(RunFile, SendsNobodyToARunThatDoesNotExistYet) {
+  for (auto [mode, advice] : {std::pair{Database::Mode::Create, "start again"}, std::pair{Database::Mode::ReadWrite, "--resume"}}) {
+    auto database = Database::open(file_, mode);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database->execute("PRAGMA max_page_count=2").ok());
+    Status full = database->execute("CREATE TABLE IF NOT EXISTS t(x); INSERT INTO t VALUES(zeroblob(100000))");
+    ASSERT_FALSE(full.ok());
+    EXPECT_THAT(full.error().message, HasSubstr(advice));
   }
 }
 

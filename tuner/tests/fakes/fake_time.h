@@ -30,6 +30,7 @@ class TimedEvaluator : public Evaluator {
     double evaluation = 1, calibration = 0, confirmation = 1;
     double least = 0.4;  ///< Share of a confirmation that still is one.
     double told = -1;    ///< What a confirmation is said to cost, if not what it does.
+    double first = 0;    ///< What the first takes beside that, and cannot do without.
   };
   TimedEvaluator(FakeTime& time, Costs costs, FakeEvaluator::Landscape landscape)
       : time_(time), costs_(costs), landscape_(std::move(landscape)) {
@@ -52,15 +53,17 @@ class TimedEvaluator : public Evaluator {
     waiting_.clear();
   }
   ConfirmCost confirm_cost() const override {
-    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told};
+    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told, asked_ ? 0 : costs_.first};
   }
   Verdict confirm(const Candidate& candidate) override {
     time_.pass(confirm_cost().once + costs_.confirmation);
     return landscape_(candidate);
   }
   std::optional<Verdict> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
-    double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().once;
-    fresh_ = true;
+    double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().first;
+    // What is known of the original serves where there is no time to measure it anew.
+    if (left >= confirm_cost().once + once + costs_.confirmation) once += confirm_cost().once, fresh_ = true;
+    asked_ = true;
     if (left < once + costs_.least * costs_.confirmation) {
       time_.pass(std::max(0.0, left));
       return std::nullopt;
@@ -91,7 +94,7 @@ class TimedEvaluator : public Evaluator {
   FakeEvaluator::Landscape landscape_;
   std::deque<Job> waiting_;
   double free_at_ = 0;
-  bool fresh_ = false;
+  bool fresh_ = false, asked_ = false;
 };
 
 }  // namespace kernelift

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <iterator>
 #include <thread>
 
 #include "sandbox/compile/service/cubin.h"
@@ -157,6 +163,37 @@ TEST(CompilePool, EndsACompileThatTakesTooLong) {
   reply = pool->compile(endless, {});
   EXPECT_EQ(reply.outcome, Outcome::TimedOut) << "as it was, not a crash";
   EXPECT_NE(reply.detail.find("remembered"), std::string::npos) << reply.detail;
+}
+
+std::vector<pid_t> children(pid_t parent) {
+  std::string of = std::to_string(parent);
+  std::ifstream list("/proc/" + of + "/task/" + of + "/children");
+  return {std::istream_iterator<pid_t>(list), {}};
+}
+
+/// To all compile workers of this process.
+void send_workers(int signal) {
+  for (pid_t nursery : children(getpid()))
+    for (pid_t worker : children(nursery)) kill(worker, signal);
+}
+
+TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {
+  CompilePoolOptions options;
+  options.time_limit = std::chrono::seconds(2), options.workers = 1;
+  auto pool = start(std::move(options));
+  ASSERT_TRUE(pool->compile(kKernel, {}).ok());
+  auto reply = std::async(std::launch::async, [&] {
+    std::string many;
+    for (int i = 0; i < 20; ++i) many += "__global__ void k" + std::to_string(i) + "(float* x) { x[threadIdx.x] *= " + std::to_string(i) + "; }\n";
+    return pool->compile(many, {});
+  });
+  // As where other processes have all the cores for longer than the limit.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  send_workers(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2200));
+  send_workers(SIGCONT);
+  CompileReply made = reply.get();
+  EXPECT_TRUE(made.ok()) << made.detail;
 }
 
 TEST(CompilePool, SurvivesACompileThatEatsMemory) {

@@ -1,4 +1,4 @@
-// A MEP's recorded memory on a GPU, where the application had it (DESIGN D2). Beside what kernels run on (live) lie, out
+// A MEP's recorded memory on a GPU, where the application had it. Beside what kernels run on (live) lie, out
 // of their way, what it held before (given) and what the original left (answer), so that restoring, poisoning and
 // comparing never leave the device. What every live byte is known to hold is kept track of: only what may differ is
 // copied, and after a mismatch nothing is known. Single-threaded, like the device.

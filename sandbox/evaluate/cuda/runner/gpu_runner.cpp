@@ -1,6 +1,5 @@
-// Judging one candidate on a GPU; see gpu_runner.h. The order is DESIGN §5's: verified, timed against the original in
-// turns, verified again in the same image. A whole verification (restore, launch, canaries, comparison) is one program
-// and one wait.
+// Judging one candidate on a GPU; see gpu_runner.h. It is verified, timed against the original in turns, and verified again
+// in the same image. A whole verification (restore, launch, canaries, comparison) is one program and one wait.
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 #include <algorithm>
