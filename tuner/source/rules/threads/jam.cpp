@@ -1,7 +1,7 @@
 // jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop (unroll-and-jam):
 //   int i = blockIdx.y * blockDim.y + threadIdx.y;  if (i < n) for (k…) sum += a[i * n + k] * b[k];
 // becomes, for K = 2,
-//   int i = (…) * 2, i_1 = (…) * 2 + 1;  if (i < n && i_1 < n) for (k…) { sum += a[i * n + k] * b[k]; sum_1 += a[i_1 * n + k] * b[k]; }
+//   int i[2];  for (u…) i[u] = (…) * 2 + u;  if (i[1] < n) for (k…) for (u…) sum[u] += a[i[u] * n + k] * b[k];
 // so that what neighbours share (b[k]) is loaded once and independent work overlaps. Which statements are repeated follows
 // from what depends on which axis (neighbours.h). Where not all K are inside, the original text runs, one neighbour after
 // the other; that holds for every size, not for the recorded ones alone. Threads of a kernel without barriers have no order
@@ -41,6 +41,8 @@ class Jammer {
     return all;
   }
   std::string index_text(size_t axis, const std::string& number) const;
+  /// What a guard's condition says of the neighbours that it has to be true of.
+  bool add_condition(const clang::Expr* condition, bool leaves, std::string& all) const;
   /// That the neighbour is one of the original's threads; `index` names its index.
   std::string inside_text(size_t axis, const std::string& number, const std::string& index) const;
   /// Where a condition of a guard is an upper bound: of which axis.
@@ -98,9 +100,15 @@ Jammer::Axes Jammer::bounds(const clang::Expr* condition, bool leaves) const {
   auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
   auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
   auto alone = [&](const clang::Expr* index, const clang::Expr* limit) -> Axes {
-    // `y * width + x < size` keeps neither y nor x inside a row or column.
-    Axes axes = neighbours_.axes_of(index);
-    return neighbours_.axes_of(limit) == 0 && (axes & (axes - 1)) == 0 ? axes : 0;
+    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x < m`
+    // lets in whoever is far outside.
+    index = index->IgnoreParenImpCasts();
+    auto* sum = llvm::dyn_cast<clang::BinaryOperator>(index);
+    if (sum && sum->isAdditiveOp() && !neighbours_.axes_of(sum->getRHS())) index = sum->getLHS();
+    else if (sum && sum->getOpcode() == clang::BO_Add && !neighbours_.axes_of(sum->getLHS())) index = sum->getRHS();
+    auto* variable = named_variable(index);
+    bool is_index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.variable == variable; });
+    return is_index && neighbours_.axes_of(limit) == 0 ? neighbours_.axes_of(index) : 0;
   };
   if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
   if (more.contains(binary->getOpcode())) return alone(binary->getRHS(), binary->getLHS());
@@ -130,7 +138,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
     std::string text = index_text(axis, axes_.size() > 1 ? "(" + number + ")" : number);
     if (!init || text.empty()) return false;
     edits.push_back({init->begin - begin_, init->end - begin_, text});
-    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + indent;
+    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + indent + "  ";
     count *= axes_[axis].second;
   }
   auto returns = continue_instead_of_return(source_, body_, begin_);
@@ -139,7 +147,9 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), edits);
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + skips +
+  for (size_t at = 0; (at = text->find('\n', at)) != text->npos;)
+    if (++at; at < text->size() && (*text)[at] == ' ') text->insert(at, "    ");
+  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + "  " + skips +
          *text + "\n" + indent + "}\n";
   return true;
 }
@@ -170,17 +180,34 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
   }
 }
 
-/// One variable for each neighbour along the axis.
+/// One for each neighbour along the axis.
 bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& out) const {
   auto& index = axes_[axis].first;
   auto whole = source_.span(index.statement), init = source_.span(index.value);
-  if (!whole || !init) return false;
-  std::string head = source_.text().substr(whole->begin, init->begin - whole->begin);
-  for (auto& choice : neighbours_.choices(1U << axis)) {
-    std::string text = index_text(axis, std::to_string(choice[axis]));
-    if (text.empty()) return false;
-    out += (out.empty() ? "" : indent) + neighbours_.renamed(head, choice) + text + ";\n";
+  if (!whole || !init || index_text(axis, "0").empty()) return false;
+  if (neighbours_.uses_arrays()) {
+    out += neighbours_.index_text(axis, indent, [&](const std::string& number) { return index_text(axis, number); });
+    return true;
   }
+  std::string head = source_.text().substr(whole->begin, init->begin - whole->begin);
+  for (auto& choice : neighbours_.choices(1U << axis)) out += indent + neighbours_.renamed(head, choice) + index_text(axis, std::to_string(choice[axis])) + ";\n";
+  return true;
+}
+
+bool Jammer::add_condition(const clang::Expr* condition, bool leaves, std::string& all) const {
+  condition = condition->IgnoreParens();
+  std::string text = source_.spelled(condition);
+  if (text.empty()) return false;
+  auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition);
+  bool of_numbers = comparison && comparison->isComparisonOp() && comparison->getLHS()->getType()->isIntegerType() && comparison->getRHS()->getType()->isIntegerType();
+  if (leaves && of_numbers)
+    text = source_.spelled(comparison->getLHS()) + " " + clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode())).str() + " " +
+           source_.spelled(comparison->getRHS());
+  else if (leaves || !of_numbers) text = (leaves ? "!(" : "(") + text + ")";
+  auto choices = neighbours_.choices(neighbours_.axes_of(condition));
+  if (bounds(condition, leaves)) choices = {choices.back()};  // Where that one is inside, so are those before it.
+  else if (bounds(condition, !leaves)) choices = {choices.front()};
+  for (auto& choice : choices) all += (all.empty() ? "" : " && ") + neighbours_.renamed(text, choice);
   return true;
 }
 
@@ -210,49 +237,57 @@ std::optional<std::string> Jammer::rewrite() {
   if (!neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
   if (!changed_parameters(statements, 0).empty()) return std::nullopt;  // The next turn would find them changed.
 
-  std::string indent = source_.indentation(begin_), out, all;
+  const std::string indent = source_.indentation(begin_);
+  std::vector<Neighbours::Piece> before, within;
   std::vector<const clang::Stmt*> inside;
-  for (auto* statement : statements) {
+  std::vector<std::pair<const clang::Expr*, bool>> conditions_and_leaves;
+  std::optional<size_t> from;
+  for (auto* statement : others) {
     auto* guard = llvm::dyn_cast<clang::IfStmt>(statement);
-    if (is_index(statement)) {
-      for (size_t axis = 0; axis < axes_.size(); ++axis)
-        if (axes_[axis].first.statement == statement && !declare_index(axis, indent, out)) return std::nullopt;
-    } else if (!guard || !guards_.contains(guard)) {
+    if (!guard || !guards_.contains(guard)) {
       inside.push_back(statement);
-    } else {
-      if (!asks_for_indices(guard->getCond())) return std::nullopt;
-      if (all.empty()) {
-        if (!before_guard(inside) || !neighbours_.jam(inside, indent, out)) return std::nullopt;
-        inside.clear();
-      } else if (!inside.empty()) {
-        return std::nullopt;  // What stands between two guards is not for all neighbours.
-      }
-      bool leaves = only_returns(guard->getThen());
-      std::vector<const clang::Expr*> parts;
-      conditions(guard->getCond(), leaves, parts);
-      for (auto* part : parts) {
-        std::string text = source_.spelled(part->IgnoreParens());
-        if (text.empty()) return std::nullopt;
-        bounded_ |= bounds(part, leaves);
-        for (auto& choice : neighbours_.choices(neighbours_.axes_of(part)))
-          all += (all.empty() ? "" : " && ") + std::string(leaves ? "!(" : "(") + neighbours_.renamed(text, choice) + ")";
-      }
-      if (leaves) continue;
-      if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen())) inside.assign(block->body_begin(), block->body_end());
-      else inside = {guard->getThen()};
+      continue;
     }
+    if (conditions_and_leaves.empty()) {
+      if (!before_guard(inside) || !neighbours_.plan(inside, {}, indent, before)) return std::nullopt;
+      inside.clear();
+    } else if (!inside.empty()) {
+      return std::nullopt;  // What stands between two guards is not for all neighbours.
+    }
+    bool leaves = only_returns(guard->getThen());
+    std::vector<const clang::Expr*> parts;
+    conditions(guard->getCond(), leaves, parts);
+    for (auto* part : parts) bounded_ |= bounds(part, leaves), conditions_and_leaves.push_back({part, leaves});
+    from = source_.statement_end(guard);
+    if (leaves) continue;
+    auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen());
+    if (block) inside.assign(block->body_begin(), block->body_end());
+    else inside = {guard->getThen()};
+    auto open = block ? source_.offset(block->getLBracLoc()) : std::nullopt;
+    from = open ? std::optional(*open + 1) : std::nullopt;
   }
+  if (!neighbours_.plan(inside, from, indent + "  ", within)) return std::nullopt;
+
+  auto all = before;
+  all.insert(all.end(), within.begin(), within.end());
+  std::vector<const clang::DeclStmt*> indices;
+  for (auto& [index, count] : axes_) indices.push_back(llvm::cast<clang::DeclStmt>(index.statement));
+  neighbours_.use_arrays(all, indices);  // Or go on with a name for each copy.
+  std::string out, condition;
+  for (size_t axis = 0; axis < axes_.size(); ++axis)
+    if (!declare_index(axis, indent, out)) return std::nullopt;
+  for (auto& [part, leaves] : conditions_and_leaves)
+    if (!add_condition(part, leaves, condition)) return std::nullopt;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     if (bounded(axis)) continue;
     auto last = neighbours_.choices(1U << axis).back();
-    std::string index = neighbours_.renamed(axes_[axis].first.variable->getName().str(), last);
-    all += (all.empty() ? "" : " && ") + ("(" + inside_text(axis, std::to_string(last[axis]), index) + ")");
+    std::string name = neighbours_.renamed(axes_[axis].first.variable->getName().str(), last);
+    condition += (condition.empty() ? "" : " && ") + inside_text(axis, std::to_string(last[axis]), name);
   }
-  out += indent + "if (" + all + ") {\n";
-  if (!neighbours_.jam(inside, indent + "  ", out)) return std::nullopt;
-  out += indent + "} else {\n";
+  out += neighbours_.text(before) + indent + "if (" + condition + ") {\n" + neighbours_.text(within);
+  out += indent + "} else {  // The last ones, one after the other.\n";
   if (!one_after_the_other(indent + "  ", out)) return std::nullopt;
-  return out + indent + "}\n";
+  return out.substr(indent.size()) + indent + "}\n";
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {

@@ -175,8 +175,9 @@ std::optional<TextEdit> Merger::rewrite() {
     for (auto& choice : neighbours_.choices(dependent->second))
       if (std::string copy = neighbours_.renamed(name, choice); copy != name) out += "auto " + copy + " = " + name + ";\n" + indent;
   }
-  out += "if (" + whole + ") {\n";
-  if (!neighbours_.jam(statements, indent + "  ", out)) return std::nullopt;
+  std::vector<Neighbours::Piece> pieces;
+  if (!neighbours_.plan(statements, {}, indent + "  ", pieces)) return std::nullopt;
+  out += "if (" + whole + ") {\n" + neighbours_.text(pieces);
   out += indent + "} else {\n";
   if (!one_after_the_other(moved, indent + "  ", out)) return std::nullopt;
   std::string closing = source_.first_on_line(end_) ? source_.indentation(end_) : "";

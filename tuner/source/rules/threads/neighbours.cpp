@@ -45,6 +45,67 @@ bool only_computes(const clang::CallExpr* call) {
   });
 }
 
+/// What it is given or where it returns nothing, it may be there for what it does to memory.
+bool may_touch_memory(const clang::CallExpr* call) {
+  auto* callee = call->getDirectCallee();
+  auto is_place = [](auto* parameter) { return parameter->getType()->isPointerType() || parameter->getType()->isReferenceType(); };
+  return !callee || callee->getReturnType()->isVoidType() || std::any_of(callee->param_begin(), callee->param_end(), is_place);
+}
+
+bool reads_memory(const clang::Stmt* statement) {
+  bool reads = false;
+  walk(statement, [&](const clang::Stmt* inner) {
+    auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner);
+    auto* member = llvm::dyn_cast<clang::MemberExpr>(inner);
+    auto* call = llvm::dyn_cast<clang::CallExpr>(inner);
+    reads |= llvm::isa<clang::ArraySubscriptExpr>(inner) || (unary && unary->getOpcode() == clang::UO_Deref) || (member && member->isArrow()) ||
+             (call && may_touch_memory(call));
+    return !reads;
+  });
+  return reads;
+}
+
+bool writes_memory(const clang::Stmt* statement) {
+  bool writes = false;
+  walk(statement, [&](const clang::Stmt* inner) {
+    const clang::Expr* target = assigned_by(inner);
+    auto* variable = target ? variable_of(target) : nullptr;
+    auto* call = llvm::dyn_cast<clang::CallExpr>(inner);
+    writes |= (target && (!variable || !variable->hasLocalStorage())) || (call && may_touch_memory(call));
+    return !writes;
+  });
+  return writes;
+}
+
+/// A declared value, not one that the type gives by itself.
+bool has_value(const clang::VarDecl* variable) {
+  auto* construction = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(variable->getInit());
+  bool by_itself = construction && construction->getNumArgs() == 0 && !construction->isListInitialization();
+  return variable->hasInit() && !by_itself;
+}
+
+std::string trimmed(std::string_view text) {
+  auto blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return std::string(text);
+}
+
+/// The lines of a gap between statements: the first is what stands behind the one before.
+std::vector<std::string> comments_in(std::string_view gap) {
+  std::vector<std::string> lines{""};
+  if (!squeezed(gap).empty()) return lines;  // Macros and directives are not for moving.
+  for (bool first = true; !gap.empty(); first = false) {
+    size_t end = std::min(gap.find('\n'), gap.size() - 1) + 1;
+    std::string line = trimmed(gap.substr(0, end));
+    bool goes_on = line.starts_with("/*") && !line.ends_with("*/");
+    if (first && gap[end - 1] == '\n' && !goes_on) lines.front() = line;
+    else if (!line.empty()) lines.push_back(line);
+    gap.remove_prefix(end);
+  }
+  return lines;
+}
+
 bool is_barrier(const clang::CallExpr* call) {
   auto* callee = call->getDirectCallee();
   return callee && callee->getIdentifier() && callee->getName() == "__syncthreads";
@@ -150,6 +211,12 @@ std::vector<std::vector<int64_t>> Neighbours::choices(Axes axes) const {
 
 std::map<std::string, std::string> Neighbours::names_for(const std::vector<int64_t>& choice) const {
   std::map<std::string, std::string> names;
+  if (uses_arrays()) {
+    Lines numbers;
+    for (int64_t number : choice) numbers.push_back(std::to_string(number));
+    for (auto& [variable, declaration] : arrays_) names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), numbers);
+    return names;
+  }
   for (auto& [variable, axes] : depends_) {
     std::string suffix;
     bool first = true;
@@ -183,12 +250,9 @@ bool Neighbours::may_be_done_once(const clang::Stmt* statement) const {
   return once;
 }
 
-bool Neighbours::copy(const clang::Stmt* statement, const std::string& indent, std::string& out) const {
-  auto range = source_.span(statement);
-  auto end = source_.statement_end(statement);
-  if (!range || !end) return false;
-  std::string text = source_.text().substr(range->begin, *end - range->begin);
-  if (text.find('#') != text.npos) return false;
+bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const std::string& indent, std::vector<Piece>& pieces) const {
+  std::string text = moved(statement, indent);
+  if (text.empty() || text.find('#') != text.npos) return false;
   // What leaves a loop that the copies share would leave it for all of them.
   bool leaves = false;
   walk(statement, [&](const clang::Stmt* inner) {
@@ -206,62 +270,88 @@ bool Neighbours::copy(const clang::Stmt* statement, const std::string& indent, s
   });
   if (leaves) return false;
   Axes axes = axes_of(statement);
-  if (axes == 0 && !may_be_done_once(statement)) return false;
-  for (auto& choice : choices(axes)) out += indent + renamed(text, choice) + "\n";
-  return true;
-}
-
-bool Neighbours::jam(const std::vector<const clang::Stmt*>& statements, const std::string& indent, std::string& out) const {
-  for (auto* statement : statements)
-    if (!jam(statement, indent, out)) return false;
-  return true;
-}
-
-bool Neighbours::jam(const clang::Stmt* statement, const std::string& indent, std::string& out) const {
-  if (llvm::isa<clang::NullStmt>(statement)) return true;
-  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement)) {
-    out += indent + "{\n";
-    if (!jam(std::vector<const clang::Stmt*>{block->body_begin(), block->body_end()}, indent + "  ", out)) return false;
-    out += indent + "}\n";
+  if (axes == 0) {
+    if (!may_be_done_once(statement)) return false;
+    for (auto& line : comments) pieces.push_back({indent, line});
+    pieces.push_back({indent, text});
     return true;
   }
+  // In one loop none of the neighbours' loads would come before the first one's stores.
+  bool reads = reads_memory(statement), writes = writes_memory(statement);
+  Piece* last = pieces.empty() ? nullptr : &pieces.back();
+  if (!last || last->axes != axes || last->indent != indent || (last->writes && reads) || (last->reads && writes))
+    last = &pieces.emplace_back(Piece{.indent = indent, .axes = axes});
+  last->repeated.push_back({statement, std::move(comments)});
+  last->reads |= reads, last->writes |= writes;
+  return true;
+}
+
+bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::optional<size_t> begin, const std::string& indent,
+                      std::vector<Piece>& pieces) const {
+  for (auto* statement : statements) {
+    auto range = source_.span(statement);
+    Lines comments{""};
+    if (begin && range && *begin < range->begin) comments = comments_in(std::string_view(source_.text()).substr(*begin, range->begin - *begin));
+    if (!comments.front().empty() && !pieces.empty()) {
+      Piece& before = pieces.back();
+      if (before.repeated.empty()) before.text += "  " + comments.front();
+      else before.repeated.back().trailing = comments.front();
+    }
+    comments.erase(comments.begin());
+    if (!plan(statement, std::move(comments), indent, pieces)) return false;
+    begin = source_.statement_end(statement);
+  }
+  return true;
+}
+
+bool Neighbours::plan_body(const clang::Stmt* body, const std::string& indent, std::vector<Piece>& pieces) const {
+  auto* block = llvm::dyn_cast<clang::CompoundStmt>(body);
+  if (!block) return plan(body, {}, indent + "  ", pieces);
+  auto open = source_.offset(block->getLBracLoc());
+  return plan({block->body_begin(), block->body_end()}, open ? std::optional(*open + 1) : std::nullopt, indent + "  ", pieces);
+}
+
+bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::string& indent, std::vector<Piece>& pieces) const {
+  if (llvm::isa<clang::NullStmt>(statement)) return true;
+  auto say = [&](const std::string& text) {
+    for (auto& line : comments) pieces.push_back({indent, line});
+    comments.clear();
+    pieces.push_back({indent, text});
+  };
+  auto in_braces = [&](const std::string& head, const clang::Stmt* body) {
+    say(head + "{");
+    if (!plan_body(body, indent, pieces)) return false;
+    say("}");
+    return true;
+  };
+  if (llvm::isa<clang::CompoundStmt>(statement)) return in_braces("", statement);
   if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) {
     for (auto* attribute : attributed->getAttrs()) {
       auto* hint = llvm::dyn_cast<clang::LoopHintAttr>(attribute);
       if (!hint) return false;
       std::string value = hint->getValue() ? source_.spelled(hint->getValue()) : "";
       if (hint->getValue() && value.empty()) return false;
-      out += indent + "#pragma unroll" + (value.empty() ? "" : " " + value) + "\n";
+      say("#pragma unroll" + (value.empty() ? "" : " " + value));
     }
-    return jam(attributed->getSubStmt(), indent, out);
+    return plan(attributed->getSubStmt(), {}, indent, pieces);
   }
-  auto inner = [&](const clang::Stmt* part) {
-    if (llvm::isa<clang::CompoundStmt>(part)) return jam(part, indent, out);
-    out += indent + "{\n";
-    bool good = jam(part, indent + "  ", out);
-    out += indent + "}\n";
-    return good;
-  };
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) {
     auto open = source_.offset(loop->getForLoc()), close = source_.offset(loop->getRParenLoc());
-    if (axes_of_header(loop) || !open || !close) return copy(statement, indent, out);
-    out += indent + source_.text().substr(*open, *close + 1 - *open) + "\n";
-    return inner(loop->getBody());
+    if (axes_of_header(loop) || !open || !close) return plan_copies(statement, std::move(comments), indent, pieces);
+    return in_braces(source_.text().substr(*open, *close + 1 - *open) + " ", loop->getBody());
   }
   if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement); loop && !axes_of(loop->getCond())) {
     std::string condition = source_.spelled(loop->getCond());
-    if (condition.empty()) return false;
-    out += indent + "while (" + condition + ")\n";
-    return inner(loop->getBody());
+    return !condition.empty() && in_braces("while (" + condition + ") ", loop->getBody());
   }
   if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement); branch && !branch->getInit() && !axes_of(branch->getCond())) {
     std::string condition = source_.spelled(branch->getCond());
-    if (condition.empty() || branch->hasVarStorage()) return false;
-    out += indent + "if (" + condition + ")\n";
-    if (!inner(branch->getThen())) return false;
+    if (condition.empty() || branch->hasVarStorage() || !in_braces("if (" + condition + ") ", branch->getThen())) return false;
     if (!branch->getElse()) return true;
-    out += indent + "else\n";
-    return inner(branch->getElse());
+    pieces.back().text += " else {";
+    if (!plan_body(branch->getElse(), indent, pieces)) return false;
+    say("}");
+    return true;
   }
   if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
     for (auto* declared : declaration->decls()) {
@@ -269,7 +359,177 @@ bool Neighbours::jam(const clang::Stmt* statement, const std::string& indent, st
       bool shared = variable && variable->hasAttr<clang::CUDASharedAttr>() && !variable->hasExternalStorage();
       if (!variable || !(variable->hasLocalStorage() || shared)) return false;
     }
-  return copy(statement, indent, out);
+  return plan_copies(statement, std::move(comments), indent, pieces);
+}
+
+std::string Neighbours::subscripts(Axes axes, const Lines& numbers) {
+  std::string text;
+  for (size_t axis = 0; axis < numbers.size(); ++axis)
+    if (axes >> axis & 1) text += "[" + numbers[axis] + "]";
+  return text;
+}
+
+std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* statement, const clang::VarDecl* variable) const {
+  clang::QualType type = variable->getType();
+  auto* record = type->getAsCXXRecordDecl();
+  bool plain = !type->isReferenceType() && !type.isVolatileQualified() && !variable->isConstexpr() && !variable->hasAttrs() &&
+               (!record || !record->hasDefinition() || (record->hasDefaultConstructor() && !record->isLambda()));
+  // Elements are assigned to.
+  bool assignable = !has_value(variable) || (!type->isArrayType() && variable->getInitStyle() != clang::VarDecl::CallInit);
+  auto range = source_.span(statement);
+  auto name = source_.offset(variable->getLocation());
+  if (!plain || !assignable || !range || !name) return std::nullopt;
+  std::string spelled = variable->getName().str(), head, behind;
+  size_t first = *name;
+  for (auto* declared : statement->decls()) {
+    auto* other = llvm::cast<clang::VarDecl>(declared);
+    auto at = source_.offset(other->getLocation());
+    clang::QualType of = other->getType();
+    if (!at) return std::nullopt;
+    first = std::min(first, *at);
+    bool by_the_way = of->isPointerType() || of->isReferenceType() || of->isArrayType() || of->getContainedAutoType() ||
+                      (has_value(other) && other->getInitStyle() == clang::VarDecl::CallInit);
+    if (by_the_way && !statement->isSingleDecl()) return std::nullopt;
+  }
+  if (first < range->begin || *name >= range->end) return std::nullopt;
+  head = source_.text().substr(range->begin, first - range->begin);
+  if (type->isArrayType()) behind = trimmed(std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
+  if (behind.ends_with(";")) behind.pop_back();
+  if (type->getContainedAutoType()) {
+    if (type->isDependentType()) return std::nullopt;
+    head = type.getUnqualifiedType().getCanonicalType().getAsString(source_.context().getPrintingPolicy()) + " ";
+  } else if (type.isConstQualified()) {
+    size_t word = type->isPointerType() ? head.rfind("const") : head.find("const");
+    if (word == head.npos) return std::nullopt;
+    head.erase(word, head.find_first_not_of(" \t", word + 5) - word);
+  }
+  Lines counts;
+  for (auto& axis : axes_) counts.push_back(std::to_string(axis.count));
+  return head + spelled + subscripts(depends_.at(variable), counts) + behind;
+}
+
+bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<const clang::DeclStmt*>& indices) {
+  std::map<const clang::VarDecl*, std::set<const Piece*>> mentions;
+  std::map<const clang::VarDecl*, const clang::DeclStmt*> declarations;
+  auto declares = [&](const clang::DeclStmt* statement) {
+    for (auto* declared : statement->decls())
+      if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) declarations[variable] = statement;
+  };
+  for (auto& piece : pieces)
+    for (auto& one : piece.repeated) {
+      if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement)) declares(declaration);
+      walk(one.statement, [&](const clang::Stmt* inner) {
+        auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+        if (auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr) mentions[variable].insert(&piece);
+        if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
+          for (auto* declared : declaration->decls())
+            if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) mentions[variable].insert(&piece);
+        return true;
+      });
+    }
+  for (auto* index : indices) declares(index);
+  std::map<const clang::VarDecl*, std::string> arrays;
+  for (auto& [variable, axes] : depends_) {
+    bool index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.index == variable; });
+    if (!index && mentions[variable].size() <= 1) continue;
+    auto declared = declarations.find(variable);
+    auto declaration = declared == declarations.end() ? std::nullopt : array_declaration(declared->second, variable);
+    if (!declaration) return false;
+    arrays[variable] = *declaration;
+  }
+  arrays_ = std::move(arrays);
+  for (auto* stem : {"u", "v", "w"}) counters_.push_back(source_.fresh_name(stem));
+  return true;
+}
+
+std::map<std::string, std::string> Neighbours::names_in_loops() const {
+  std::map<std::string, std::string> names;
+  for (auto& [variable, declaration] : arrays_) names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), counters_);
+  return names;
+}
+
+std::string Neighbours::in_loops(Axes axes, const std::string& indent, const std::function<Lines(const std::string& indent)>& body) const {
+  std::string out, inner = indent, closing;
+  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (!(axes >> axis & 1)) continue;
+    const std::string& counter = counters_[axis];
+    out += inner + "#pragma unroll\n" + inner + "for (int " + counter + " = 0; " + counter + " < " + std::to_string(axes_[axis].count) + "; ++" + counter + ") {\n";
+    closing = inner + "}\n" + closing;
+    inner += "  ";
+  }
+  for (auto& line : body(inner)) out += inner + line + "\n";
+  return out + closing;
+}
+
+std::string Neighbours::index_text(size_t axis, const std::string& indent, const std::function<std::string(const std::string&)>& value) const {
+  auto* index = axes_[axis].index;
+  auto sets = [&](const std::string&) { return Lines{index->getName().str() + "[" + counters_[axis] + "] = " + value(counters_[axis]) + ";"}; };
+  return indent + arrays_.at(index) + ";\n" + in_loops(1U << axis, indent, sets);
+}
+
+std::string Neighbours::moved(const clang::Stmt* statement, const std::string& indent) const {
+  auto range = source_.span(statement);
+  auto end = source_.statement_end(statement);
+  if (!range || !end) return {};
+  std::string text = source_.text().substr(range->begin, *end - range->begin), before = "\n" + source_.indentation(range->begin);
+  for (size_t at = 0; (at = text.find(before, at)) != text.npos; at += indent.size() + 1) text.replace(at, before.size(), "\n" + indent);
+  return text;
+}
+
+Neighbours::Lines Neighbours::assignments(const clang::DeclStmt* statement) const {
+  Lines lines;
+  auto names = names_in_loops();
+  std::string head;
+  for (auto* declared : statement->decls()) {
+    auto* variable = llvm::cast<clang::VarDecl>(declared);
+    if (head.empty()) head = source_.text().substr(source_.span(statement)->begin, *source_.offset(variable->getLocation()) - source_.span(statement)->begin);
+    std::string name = variable->getName().str(), value = has_value(variable) ? " = " + with_names(source_.spelled(variable->getInit()), names) : "";
+    if (!arrays_.contains(variable)) lines.push_back(head + name + value + ";");
+    else if (!value.empty()) lines.push_back(names.at(name) + value + ";");
+  }
+  return lines;
+}
+
+void Neighbours::write_loops(const Piece& piece, std::string& out) const {
+  auto is_array = [&](const clang::Decl* declared) { return arrays_.contains(llvm::dyn_cast<clang::VarDecl>(declared)); };
+  bool any = false;
+  for (auto& one : piece.repeated) {
+    auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement);
+    if (declaration)
+      for (auto* declared : declaration->decls())
+        if (is_array(declared)) out += piece.indent + arrays_.at(llvm::cast<clang::VarDecl>(declared)) + ";\n";
+  }
+  std::string loops = in_loops(piece.axes, piece.indent, [&](const std::string& indent) {
+    Lines lines;
+    for (auto& one : piece.repeated) {
+      auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement);
+      bool changed = declaration && std::any_of(declaration->decl_begin(), declaration->decl_end(), is_array);
+      Lines made = changed ? assignments(declaration) : Lines{with_names(moved(one.statement, indent), names_in_loops())};
+      any |= !made.empty();
+      lines.insert(lines.end(), one.comments.begin(), one.comments.end());
+      if (!one.trailing.empty()) (made.empty() ? made.emplace_back() : made.back() += "  ") += one.trailing;
+      lines.insert(lines.end(), made.begin(), made.end());
+    }
+    return lines;
+  });
+  if (any) out += loops;
+}
+
+void Neighbours::write_copies(const Piece& piece, std::string& out) const {
+  for (auto& one : piece.repeated) {
+    for (auto& line : one.comments) out += piece.indent + line + "\n";
+    for (auto& choice : choices(piece.axes)) out += piece.indent + renamed(moved(one.statement, piece.indent), choice) + "\n";
+  }
+}
+
+std::string Neighbours::text(const std::vector<Piece>& pieces) const {
+  std::string out;
+  for (auto& piece : pieces) {
+    if (piece.repeated.empty()) out += piece.indent + piece.text + "\n";
+    else if (uses_arrays()) write_loops(piece, out);
+    else write_copies(piece, out);
+  }
+  return out;
 }
 
 }  // namespace kernelift
