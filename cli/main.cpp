@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
   app.footer("Start with: kernelift doctor, then kernelift optimize --help");
 
   Context context;
-  context.invoked_as = argv[0];
+  context.arguments = argv;
   struct Choice { const Verb& verb; CLI::App* options; Action action; };
   std::vector<Choice> choices;
   for (const Verb* verb : kVerbs) {

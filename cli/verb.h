@@ -18,7 +18,7 @@ struct Context {
   std::string device = "auto";       ///< auto | cpu | cuda[:N] | hip[:N]
   std::string state;                 ///< --state DIR; empty: found upwards from the working folder.
   int verbosity = 0;
-  std::string invoked_as;            ///< argv[0], for messages that name a command to type.
+  char** arguments = nullptr;        ///< argv; [0] is for messages that name a command to type.
 
   std::filesystem::path state_folder() const;
   /// Prints the verb's one JSON document (--json only).

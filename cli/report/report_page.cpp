@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <map>
 
+#include "cli/duration.h"
+
 namespace kernelift::cli {
 namespace {
 
@@ -51,7 +53,7 @@ h2{font-size:17px;margin:34px 0 10px}details{margin-top:14px}summary{cursor:poin
 .card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
-td.n,th.n{text-align:right}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
+td,th{white-space:nowrap}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
 @media(max-width:640px){svg{min-width:640px}}pre code{display:block;width:max-content;min-width:100%;font:inherit}
@@ -123,6 +125,7 @@ std::string proposer_table(const ReportData& data) {
   struct Row { int tried = 0, ok = 0; double best = 0; };
   std::map<std::pair<std::string, std::string>, Row> rows;
   for (auto& candidate : data.candidates) {
+    if (candidate.tier == "baseline") continue;
     Row& row = rows[{candidate.tier, candidate.proposer}];
     ++row.tried;
     row.ok += candidate.outcome == "ok";
@@ -145,7 +148,7 @@ std::string failure_table(const ReportData& data) {
   if (kinds.empty()) return "<p class=\"dim\">None failed.</p>";
   std::string html = "<div class=\"scroll\"><table><tr><th>outcome</th><th class=\"n\">count</th><th>first example</th></tr>";
   for (auto& [outcome, entry] : kinds)
-    html += "<tr><td class=\"key bad\">" + escape(outcome) + "</td><td class=\"n\">" + std::to_string(entry.first) + "</td><td>" + escape(entry.second.substr(0, 300)) + "</td></tr>";
+    html += "<tr><td class=\"key bad\">" + escape(outcome) + "</td><td class=\"n\">" + std::to_string(entry.first) + "</td><td class=\"text\">" + escape(entry.second.substr(0, 300)) + "</td></tr>";
   return html + "</table></div>";
 }
 
@@ -156,15 +159,18 @@ std::string instance_table(const ReportData& data) {
     html += "<tr><td>" + escape(instance.id) + "</td><td>" + escape(instance.geometry) + "</td><td>" + (instance.held_out ? "held out" : "tuned on") + "</td><td class=\"n\">" +
             number(instance.weight, 3) + "</td><td class=\"n\">" + microseconds(instance.application_us) + "</td><td class=\"n\">" + microseconds(instance.baseline_us) +
             "</td><td class=\"n\">" + microseconds(instance.best_us) + "</td><td class=\"n\">" +
-            (instance.best_us > 0 && instance.baseline_us > 0 ? number(instance.baseline_us / instance.best_us, 3) + "×" : "–") + "</td></tr>";
-  return html + "</table></div>";
+            (instance.best_us > 0 && instance.baseline_us > 0 ? number(instance.baseline_us / instance.best_us, 3) + "×" : "<span class=\"dim\">" + escape(instance.untimed) + "</span>") + "</td></tr>";
+  return html + "</table></div><p class=\"dim\">Original and best as they were timed in alternation, medians. “as …”: launches of the same geometry that take about as "
+                "long are timed by that one; “verified only”: its answer was compared.</p>";
 }
 
 /// The answer first, then what to know about it, then the patch.
-std::string applied_html(const ReportApplied& applied) {
+std::string applied_html(const ReportData& data, const ReportApplied& applied) {
   std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
   if (applied.predicted > 0) html += ". Predicted was " + number(applied.predicted, 3) + "×";
   html += ".</p>";
+  for (auto& candidate : data.candidates)
+    if (candidate.number == applied.candidate) html += "<p>Candidate #" + std::to_string(candidate.number) + ": " + escape(candidate.note) + "</p>";
   if (!applied.notes.empty()) html += "<ul class=\"dim\">";
   for (auto& note : applied.notes) html += "<li>" + escape(note) + "</li>";
   if (!applied.notes.empty()) html += "</ul>";
@@ -187,11 +193,11 @@ std::string report_page(const ReportData& data) {
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
   html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
           (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
-          card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(number(data.minutes, 1) + " min", "tuning time") + "</div>";
+          card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(duration_words(data.seconds), "tuning time") + "</div>";
   if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
-  if (data.applied) html += applied_html(*data.applied);
+  if (data.applied) html += applied_html(data, *data.applied);
   // The application's patch is the same change where it matters.
   if (!data.diff.empty() && data.applied) html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);

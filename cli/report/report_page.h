@@ -20,11 +20,13 @@ struct ReportInstance {
   std::string id, geometry;
   bool held_out = false;
   double weight = 0, application_us = 0, baseline_us = 0, best_us = 0;
+  std::string untimed = {};    ///< Why the best was not timed on it, where it was not.
 };
 
 /// What `apply` concluded.
 struct ReportApplied {
   std::string outcome, why;           ///< "kept", "rolled back", "not tried"; one sentence.
+  int candidate = 0;                  ///< Its number: not always the best, which the application's compiler may not make.
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known. `why` has the interval.
   std::vector<std::string> notes;
   std::string diff;
@@ -34,7 +36,7 @@ struct ReportData {
   std::string kernel, place;   ///< Qualified name; file:line.
   std::string run, device;     ///< Run file; "cpu: …" – CPU timings are labelled as such.
   std::string proof;           ///< What the slice's proof says.
-  double minutes = 0;
+  double seconds = 0;          ///< Of tuning.
   std::vector<ReportCandidate> candidates;
   std::vector<ReportInstance> instances;
   double best_speedup = 0, best_low = 0;  ///< 0 if nothing gained.

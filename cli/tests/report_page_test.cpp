@@ -50,17 +50,24 @@ TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
 
 TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
   ReportData data = sample();
-  data.applied = ReportApplied{"rolled back", "it is not faster", 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
+  data.applied = ReportApplied{"rolled back", "it is not faster", 2, 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
   std::string page = report_page(data);
   size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted was 1.200×."), patch = page.find("--- a/k.cu");
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(verdict, patch);
+  EXPECT_NE(page.find("<p>Candidate #2: unroll by 4</p>"), std::string::npos);
   EXPECT_NE(page.find("&lt;b&gt; is changed too"), std::string::npos);
 }
 
 TEST(ReportPage, CountsTheOriginalAmongNoCandidates) {
   EXPECT_NE(report_page(sample()).find("<b>2</b><span>candidates tried"), std::string::npos);
   EXPECT_NE(report_page(sample()).find("<b>1</b><span>verified right"), std::string::npos);
+}
+
+TEST(ReportPage, SaysWhyALaunchWasNotTimed) {
+  ReportData data = sample();
+  data.instances.push_back({"i-1", "<<<(8,8,1), (16,16,1)>>>", false, 0.5, 121, 0, 0, "as i-0"});
+  EXPECT_NE(report_page(data).find("<span class=\"dim\">as i-0</span>"), std::string::npos);
 }
 
 TEST(ReportPage, SaysNoGainWhenThereIsNone) {

@@ -1,10 +1,11 @@
-// `kernelift evaluate`: verdicts on candidates that somebody else made: one JSON object per line, as `export --to json`
-// writes them. For scripts, for trying a hand-written version, and for measuring how many candidates per second there are.
+// `kernelift evaluate`: verdicts on candidates that somebody else made: kernels written by hand, one a file, or JSON objects,
+// one a line (docs/formats.md). For trying an idea, for scripts, and for measuring how many candidates per second there are.
 #include <chrono>
 #include <deque>
-#include <fstream>
 
+#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
+#include "core/base/file.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace fs = std::filesystem;
@@ -12,27 +13,64 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
+/// So many are told one by one; of more the sum alone, but with -v.
+constexpr size_t kFew = 20;
+
 struct Options {
-  std::string mep, candidates;
+  std::string mep;
+  std::vector<std::string> files;
   bool cold = false, separately = false, confirm = false, as_built = false;
   unsigned workers = 0;
   double tolerance = 0;
 };
 
-Result<std::vector<Candidate>> read_candidates(const std::string& file) {
-  std::ifstream lines(file);
-  if (!lines) return usage_error("cannot read " + file);
-  std::vector<Candidate> candidates;
+struct Candidates {
+  std::vector<Candidate> all;
+  bool by_hand = false;  ///< A source is among them: somebody wants to know about just this one.
+};
+
+Status read_lines(const std::string& file, const std::string& text, Candidates& into) {
   size_t number = 0;
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::string where = file + ":" + std::to_string(++number);
     if (line.empty()) continue;
     KERNELIFT_ASSIGN(Json json, parse_json(line, where));
     KERNELIFT_ASSIGN(Candidate candidate, candidate_from_json(json, where));
-    candidates.push_back(std::move(candidate));
+    if (candidate.note.empty()) candidate.note = where;
+    into.all.push_back(std::move(candidate));
   }
-  if (candidates.empty()) return usage_error(file + " holds no candidate; one JSON object per line is expected");
-  return candidates;
+  return done();
+}
+
+/// What begins with a brace is JSON; no kernel does.
+Result<Candidates> read_candidates(const std::vector<std::string>& files) {
+  Candidates read;
+  for (auto& file : files) {
+    auto text = read_text(file);
+    if (!text.ok()) return usage_error("cannot read " + file);
+    size_t first = text->find_first_not_of(" \t\r\n");
+    if (first == text->npos) return usage_error(file + " is empty; a kernel's source is expected, or one JSON object per line");
+    if ((*text)[first] == '{') {
+      KERNELIFT_TRY(read_lines(file, *text, read));
+      continue;
+    }
+    Candidate candidate;
+    candidate.source = *std::move(text), candidate.tier = "source", candidate.proposer = "hand", candidate.note = file;
+    read.all.push_back(std::move(candidate)), read.by_hand = true;
+  }
+  return read;
+}
+
+/// For whoever wrote the kernel: what came of it, and how sure that is.
+std::string in_words(const Verdict& verdict, bool confirmed) {
+  if (!verdict.ok()) return verdict.text();
+  bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
+  char figures[160];
+  std::snprintf(figures, sizeof figures, "%.3fx [%.3f, %.3f], %.1f us (%s)", verdict.speedup(), verdict.speedup_low(), verdict.speedup_high(),
+                verdict.seconds() * 1e6, verdict.device.c_str());
+  return std::string("right, and ") + (gained ? "faster: " : lost ? "slower: " : "no faster beyond doubt: ") + figures +
+         (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed: see --confirm" : "");
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
@@ -43,7 +81,10 @@ Result<Exit> run(const Options& options, const Context& context) {
   fs::path folder = fs::canonical(options.mep, code);
   if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  KERNELIFT_ASSIGN(auto candidates, read_candidates(options.candidates));
+  make_room_for(mep, context);
+  KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
+  std::vector<Candidate>& candidates = read.all;
+  bool confirm = options.confirm || read.by_hand;
   EvaluatorOptions how;
   how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
   how.share_measurements = !options.separately, how.as_built = options.as_built;
@@ -61,7 +102,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto land = [&] {
     auto& [candidate, future] = flying.front();
     Verdict verdict = future.get();
-    if (options.confirm && verdict.ok() && verdict.speedup_low() > kSmallestGain) verdict = evaluator->confirm(*candidate);
+    if (confirm && verdict.ok() && verdict.speedup_low() > kSmallestGain) verdict = evaluator->confirm(*candidate);
     ++outcomes[name(verdict.outcome)];
     compile_seconds += verdict.compile_seconds;
     if (verdict.ok() && (best == 0 || verdict.seconds() < best)) best = verdict.seconds(), best_note = candidate->note;
@@ -69,8 +110,8 @@ Result<Exit> run(const Options& options, const Context& context) {
       Json entry = kernelift::to_json(verdict);
       entry["note"] = candidate->note, entry["key"] = candidate->key().hex();
       verdicts.push_back(std::move(entry));
-    } else if (context.verbosity > 0 || candidates.size() < 20) {
-      context.say(candidate->note + ": " + verdict.text());
+    } else if (context.verbosity > 0 || candidates.size() < kFew) {
+      context.say(candidate->note + ": " + in_words(verdict, confirm));
     }
     flying.pop_front();
   };
@@ -87,7 +128,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::snprintf(line, sizeof line, "%zu candidates in %.2f s: %.1f per second (%s); ready after %.2f s; %.1f ms of compiling each; best %.2f us%s%s",
                 candidates.size(), spent, static_cast<double>(candidates.size()) / spent, words.c_str(), ready,
                 1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ", best_note.c_str());
-  context.say(line);
+  if (context.verbosity > 0 || candidates.size() >= kFew) context.say(line);
   context.emit({{"candidates", candidates.size()}, {"seconds", spent}, {"ready_seconds", ready},
                 {"compile_seconds", compile_seconds}, {"best_seconds", best}, {"best", best_note}, {"outcomes", outcomes},
                 {"verdicts", verdicts}});
@@ -97,11 +138,13 @@ Result<Exit> run(const Options& options, const Context& context) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`")->required();
-  app.add_option("CANDIDATES", options->candidates, "File with one candidate per line, as JSON")->required();
+  app.add_option("CANDIDATES", options->files,
+                 "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, as JSON (docs/formats.md)")
+      ->required();
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately, "Measure equal code again instead of once");
   app.add_flag("--as-built", options->as_built, "Time who may be the best as the application's own compiler builds it, as tune does (GPUs)");
-  app.add_flag("--confirm", options->confirm, "Confirm who seems to win in a fresh process");
+  app.add_flag("--confirm", options->confirm, "Measure who seems to win once more, in a fresh process (always done for kernels written by hand)");
   app.add_option("--workers", options->workers, "Compile workers (default: one per core)");
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
@@ -109,6 +152,8 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kEvaluate = {"evaluate", "Verdicts on candidates from a file", "kernelift evaluate meps/gemm candidates.jsonl --device cuda", setup};
+const Verb kEvaluate = {"evaluate", "Is this kernel right, and is it faster? Verdicts on candidates of yours",
+                        "cp .kernelift/mep/smooth-1f2e/kernel.cu mine.cu   # then change it\n"
+                        "  kernelift evaluate .kernelift/mep/smooth-1f2e mine.cu", setup};
 
 }  // namespace kernelift::cli

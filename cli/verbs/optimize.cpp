@@ -121,8 +121,8 @@ class Loop {
     std::string verb = words[0];
     KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
     if (interrupted_) return interrupted();
-    if (done_step.exit_code != 0)
-      return Error{verb + " failed: " + done_step.message(), static_cast<Exit>(done_step.exit_code)};
+    if (done_step.exit_code != 0)  // It has said why on stderr; only a document has to say it again.
+      return Error{verb + " failed" + (context_.json ? ": " + done_step.message() : " (see above)"), static_cast<Exit>(done_step.exit_code)};
     return std::move(done_step.document);
   }
 

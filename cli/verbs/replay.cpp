@@ -1,5 +1,6 @@
 // kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per
 // buffer, then durations with cold and warm caches beside the recorded one.
+#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -28,6 +29,8 @@ std::string first_failure(const ReplayReport& report) {
 Result<Exit> replay(const Options& options, const Context& context) {
   if (!fs::is_directory(options.folder))
     return usage_error("there is no MEP folder '" + options.folder + "'; `kernelift extract KERNEL` makes one");
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(options.folder));
+  make_room_for(mep, context);
   ReplayOptions how;
   how.device = context.device;
   // Naming one cache mode asks for that one only.

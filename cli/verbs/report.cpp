@@ -18,13 +18,27 @@ struct Options {
   std::string run, output;
 };
 
+const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
+  for (auto& timing : verdict.timings)
+    if (timing.instance == instance) return &timing;
+  return nullptr;
+}
+
+/// Launches of one geometry that take about as long are timed by one of them; held-out ones only where a gain is confirmed.
+std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdict& verdict) {
+  if (instance.held_out) return "verified only";
+  for (auto& other : mep.instances)
+    if (!other.held_out && other.geometry == instance.geometry && timing_of(other.id, verdict)) return "as " + other.id;
+  return "not timed";
+}
+
 std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<RunTrial>& best) {
   std::vector<ReportInstance> rows;
   for (auto& instance : mep.instances) {
-    ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0};
-    if (best)
-      for (auto& timing : best->figures().timings)
-        if (timing.instance == instance.id) row.baseline_us = timing.baseline_seconds * 1e6, row.best_us = timing.seconds * 1e6;
+    ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0, {}};
+    if (!best) row.untimed = "–";
+    else if (auto* timing = timing_of(instance.id, best->figures())) row.baseline_us = timing->baseline_seconds * 1e6, row.best_us = timing->seconds * 1e6;
+    else row.untimed = why_untimed(instance, mep, best->figures());
     rows.push_back(row);
   }
   return rows;
@@ -32,16 +46,18 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const std::optional<Run
 
 /// Where the kernel stands in the application. The lines before it are what it uses.
 std::string place_of(const Mep& mep, const std::string& text) {
+  // A page that is passed on names no folder of whoever made it.
+  auto within = [&](const std::string& file) { return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file; };
   std::string name = base_name(mep.kernel_key);
   if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
   size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
   for (auto& line : split_lines(text)) {
     since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
     if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() && !mep.origins[at].file.empty())
-      return mep.origins[at].file + ":" + std::to_string(mep.origins[at].line);
+      return within(mep.origins[at].file) + ":" + std::to_string(mep.origins[at].line);
     ++at;
   }
-  return mep.unit;
+  return within(mep.unit);
 }
 
 /// What apply wrote beside the run; nothing if it was not run, or by another version.
@@ -53,7 +69,7 @@ std::optional<ReportApplied> applied_of(const fs::path& file) {
     const Json& measured = document->at("measured");
     std::string outcome = document->at("outcome");
     ReportApplied applied{outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : "rolled back", document->at("why"),
-                          number(document->at("predicted"), "whole"), number(measured, "speedup"),
+                          static_cast<int>(number(*document, "candidate")), number(document->at("predicted"), "whole"), number(measured, "speedup"),
                           document->at("notes"), document->at("diff")};
     return applied;
   });
@@ -68,7 +84,7 @@ Result<ReportData> gather(const fs::path& file) {
   ReportData data;
   data.kernel = run.meta().kernel;
   data.run = file.filename().string();
-  data.minutes = run.meta().seconds_spent / 60;
+  data.seconds = run.meta().seconds_spent;
   data.device = baseline ? baseline->verdict.device : run.meta().device;
   for (auto& trial : history) {
     const Verdict& verdict = trial.figures();

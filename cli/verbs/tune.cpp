@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
@@ -170,6 +171,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   fs::path folder = fs::canonical(options.mep, code);
   if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);
   LlmOptions llm;
@@ -237,7 +239,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   document["run"] = run.file().string();
   context.emit(document);
   if (report->interrupted) {
-    context.note("Interrupted; everything measured is stored. Continue with: " + context.invoked_as + " tune " + options.mep + " --resume");
+    context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) + " tune " + options.mep + " --resume");
     return Exit::Interrupted;
   }
   return report->gained(report->best) ? Exit::Done : Exit::No;

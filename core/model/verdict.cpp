@@ -52,6 +52,10 @@ double Verdict::speedup_low() const {
   return ok() ? overall(timings, [](const Timing& t) { return t.speedup_low; }) : 0;
 }
 
+double Verdict::speedup_high() const {
+  return ok() ? overall(timings, [](const Timing& t) { return t.speedup_high; }) : 0;
+}
+
 std::string Verdict::text() const {
   char line[160];
   if (ok()) {

@@ -44,6 +44,7 @@ struct Verdict {
   /// Of the kernel as a whole. Weights are shares of its time, so this is sum(w) / sum(w / speedup). 0 unless ok.
   double speedup() const;
   double speedup_low() const;   ///< The same on the intervals' lower ends: what may be promised. 0 unless ok.
+  double speedup_high() const;
   double seconds() const;       ///< Weighted mean of the candidate's medians. 0 unless ok.
   std::string text() const;     ///< One line for a person.
 };

@@ -1,0 +1,73 @@
+// The program itself, on MEPs that were made in memory: what a user types, and what he is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/process.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Both streams, and the exit code at the end.
+std::string run(std::vector<std::string> words, const std::filesystem::path& folder, const std::vector<std::string>& before = {}) {
+  words.insert(words.begin(), (executable_folder() / "kernelift").string());
+  words.insert(words.begin(), before.begin(), before.end());
+  ProcessOptions options;
+  options.folder = folder;
+  auto ran = run_process(words, options);
+  return ran.ok() ? ran->out + ran->err + "exit " + std::to_string(ran->exit_code) : ran.error().message;
+}
+
+/// scale_mep's kernel with its one line that computes as `body`.
+std::string kernel_that(const std::string& body) {
+  return "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " + body + "\n}\n";
+}
+
+TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
+  MepFixture fixture = scale_mep(100000);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  SlotFolder folder;
+  auto write = [&](const char* name, const std::string& text) { std::ofstream(folder.path() / name) << text; };
+  write("same.cu", kernel_that("if (i < n) out[i] = factor * in[i] + bias;"));
+  write("off.cu", kernel_that("if (i < n) out[i] = i == 3 ? 0 : factor * in[i] + bias;"));
+  write("typing.cu", kernel_that("if (i < n) out[i] = inn[i];"));
+  Json half = {{"source", kernel_that("if (i < n) out[i] = factor * in[i] + bias;")}, {"launches", {{{"kernel", "scale"}, {"grid", {"gx / 2", "gy", "gz"}}}}}};
+  write("half.jsonl", half.dump() + "\n");
+  std::string said = run({"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "--device", "cpu"}, folder.path());
+  EXPECT_THAT(said, HasSubstr("same.cu: right, and "));
+  EXPECT_THAT(said, HasSubstr("off.cu: wrong at verify on instance a: out[3] expected -293.5, got 0: 1 of 100000 elements differ"));
+  EXPECT_THAT(said, HasSubstr("typing.cu: compile_failed"));
+  EXPECT_THAT(said, HasSubstr("'inn'"));
+  EXPECT_THAT(said, HasSubstr("half.jsonl:1: wrong at verify on instance a: out[50048] expected "));
+  EXPECT_THAT(said, HasSubstr("exit 0"));
+  write("empty.cu", " \n");
+  EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()), HasSubstr("empty.cu is empty; a kernel's source is expected"));
+}
+
+/// Where the loader lies in every process whose addresses are not chosen at random; 0 if none can be had here.
+uint64_t loaders_place() {
+  auto maps = run_process({"setarch", "-R", "cat", "/proc/self/maps"}, {});
+  if (!maps.ok() || maps->exit_code != 0) return 0;
+  std::istringstream lines(maps->out);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("/ld-linux") != line.npos) return std::stoull(line, nullptr, 16);
+  return 0;
+}
+
+TEST(Replay, BeginsTheProcessAnewWhereItLiesInTheRecordedMemory) {
+  uint64_t place = loaders_place();
+  if (place == 0) GTEST_SKIP() << "the order of addresses cannot be had here";
+  MepFixture fixture("__global__ void twice(int* data) { data[threadIdx.x] *= 2; }\n", "_Z5twicePi", "twice(int*)");
+  MepInstance& instance = fixture.add_instance("a", 1, 4);
+  fixture.add_buffer<int>(instance, "data", "int", place, {1, 2, 3, 4}, {2, 4, 6, 8});
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}), HasSubstr("PASS  data"));
+}
+
+}  // namespace
+}  // namespace kernelift
