@@ -59,7 +59,7 @@ KernelPattern::KernelPattern(const RecordConfig& config) {
   nothing_ = config.profile_only || config.instances == 0;
   if (config.kernel.empty()) return;
   try {
-    pattern_.emplace(config.kernel);
+    pattern_.emplace(config.kernel, kPatternSyntax);
   } catch (const std::regex_error&) {
     nothing_ = broken_ = true;
   }

@@ -2,11 +2,30 @@
 #include "extractor/record/profile.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <random>
 
+#include "extractor/record/config.h"
+
 namespace kernelift {
 namespace {
+
+/// Of the application: 256 KiB of stack are what some give their threads.
+TEST(KernelPattern, NeedsLittleStackForALongName) {
+  RecordConfig config;
+  config.kernel = "f.*gemm.*k$";
+  static KernelPattern pattern(config);
+  static const std::string name = "f" + std::string(200'000, 'x') + "gemm" + std::string(1000, 'y') + "k";
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, 256 << 10), 0);
+  pthread_t thread;
+  void* wanted = nullptr;
+  ASSERT_EQ(pthread_create(&thread, &small, [](void*) -> void* { return pattern.wants(name, "") ? &pattern : nullptr; }, nullptr), 0);
+  pthread_join(thread, &wanted);
+  EXPECT_TRUE(wanted);
+}
 
 TEST(Durations, MedianIsExactForFewLaunches) {
   Durations durations;
