@@ -120,12 +120,13 @@ ProcessRecording& best_of(std::vector<ProcessRecording>& recordings) {
 }
 
 /// What a record that was killed itself left unfinished is put aside.
-void rescue(const fs::path& fresh, const fs::path& place, RecordOutcome& outcome) {
+void rescue(const fs::path& fresh, fs::path place, RecordOutcome& outcome) {
   RecordOutcome unfinished;
   auto recordings = read_recordings(fresh, unfinished);
   if (recordings.empty() || best_of(recordings).capture.instances().empty()) return;
   std::error_code code;
-  fs::remove_all(place, code);
+  const std::string name = place.string();
+  for (int number = 2; fs::exists(place, code); ++number) place = name + "." + std::to_string(number);
   if (rename_folder(best_of(recordings).folder, place).ok())
     outcome.notes.push_back("an earlier kernelift record was killed; what it had captured is in " + place.string() +
                             ": rename that to capture to use it");
@@ -146,7 +147,7 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   if (!fs::exists(request.library, code))
     return environment_error("the recorder is missing: " + request.library.string() + "; install Kernelift again");
   try {
-    std::regex check(request.config.kernel);
+    std::regex check(request.config.kernel, kPatternSyntax);
   } catch (const std::regex_error& wrong) {
     return usage_error("--kernel '" + request.config.kernel + "' is not a regular expression: " + wrong.what());
   }

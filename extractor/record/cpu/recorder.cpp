@@ -89,6 +89,7 @@ void Recorder::launch_begin(const kl_record_launch& launch) {
   pending_.reset();
   Kernel& kernel = kernel_of(launch);
   kernel.traits.reset();
+  if (launch.kernel->mode == KL_MODE_REFUSED) return archive_.omit(kernel.key, launch.kernel->mode_reason);
   if (!kernel.wanted || archive_.stopped()) return;
   std::optional<OwnTime> looking(std::in_place, own_seconds_);
   AllocationMap live = allocations();

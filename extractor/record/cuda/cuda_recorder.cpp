@@ -28,7 +28,7 @@ constexpr uint64_t kEnoughOthers = 4096;
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
 /// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kGraph };
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kUnload, kGraph };
 constexpr size_t kMostCalls = 2048;
 std::array<uint8_t, kMostCalls> parts{};
 
@@ -41,6 +41,7 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   if (begins("cuStreamEndCapture")) return kCaptureEnd;
   if (is_memory_call(cbid)) return kMemory;
   if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary")) return kLoad;
+  if (begins("cuLibraryUnload") || begins("cuModuleUnload")) return kUnload;
   // These begin with where they write.
   for (auto write : {"cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemset"})
     if (begins(write)) return kWrite;
@@ -81,6 +82,11 @@ void CudaRecorder::refuse(const std::string& why) {
   std::lock_guard lock(turn_);
   archive_.omit("this process", why);
   write_manifest(true);
+}
+
+void CudaRecorder::warn(const std::string& what, const std::string& why) {
+  std::lock_guard lock(turn_);
+  archive_.omit(what, why);
 }
 
 Status CudaRecorder::start(const std::string& cupti_path) {
@@ -186,6 +192,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
           last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       } else if (parts[cbid] == kMemory)
         note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
+      else if (parts[cbid] == kUnload) modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
       else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
       return;
     }
@@ -271,13 +278,20 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   {
     std::lock_guard lock(turn_);
     wanted_seen_ = true;
-    if (awaited_.size() >= kMostAwaited) awaited_.clear();
+    if (awaited_.size() >= kMostAwaited) give_up_waiting();
     chosen = kernel.chooser->wants(traits) && !archive_.stopped();
     awaited_[call.correlationId] = {&kernel, traits, rewritten, "", chosen, -1};
   }
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
   else settle(call.correlationId, nullptr, "");
+}
+
+/// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
+/// EXPECTS: turn_ is held.
+void CudaRecorder::give_up_waiting() {
+  std::erase_if(awaited_, [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
+  archive_.omit("durations", "those of many launches never came from CUPTI");
 }
 
 /// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.

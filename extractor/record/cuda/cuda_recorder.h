@@ -27,6 +27,8 @@ class CudaRecorder {
   Status start(const std::string& cupti_path);
   /// Says in the capture folder why this process is not recorded.
   void refuse(const std::string& why);
+  /// Says there what the recording may do to this process, or lacks.
+  void warn(const std::string& what, const std::string& why);
   /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one.
   void finish();
   /// The application wants CUPTI for itself: off, at once and for good.
@@ -74,6 +76,7 @@ class CudaRecorder {
   bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void look_into_graphs();
   void time_kernels();
+  void give_up_waiting();
   void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
   void write_manifest(bool complete);
   std::string device_text(int ordinal) const;

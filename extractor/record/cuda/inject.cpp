@@ -18,6 +18,10 @@ CudaRecorder* recorder = nullptr;  ///< Never deleted: the process may end in th
 constexpr const char* kLetGo =
     "the application profiles itself with CUPTI, which one at a time can use: the recorder has let go";
 
+constexpr const char* kInTheWay =
+    "CUPTI serves one at a time, and on this machine the recorder cannot get out of the way: while it is recorded, an application that "
+    "profiles itself is refused by CUPTI";
+
 void attach() {
   auto config = RecordConfig::from_environment();
   if (!config) return;
@@ -34,8 +38,9 @@ void attach() {
   pthread_atfork(nullptr, nullptr, [] { recorder->forked(); });
   std::atexit([] { recorder->finish(); });
   auto let_go = [] { recorder->let_go(kLetGo); };
-  detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiSubscribe), let_go);
-  detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiActivityRegisterCallbacks), let_go);
+  bool makes_way = detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiSubscribe), let_go);
+  makes_way &= detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiActivityRegisterCallbacks), let_go);
+  if (!makes_way) recorder->warn("the application's own profiling", kInTheWay);
 }
 
 }  // namespace

@@ -532,6 +532,18 @@ TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
   EXPECT_FALSE(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf").image) << "sizes do not fit";
 }
 
+TEST(Modules, KnowNothingOfAHandleThatIsGone) {
+  static const void* asked = nullptr;
+  CudaDriver driver;
+  driver.cuFuncGetModule = [](CUmodule* module, CUfunction) { return *module = reinterpret_cast<CUmodule>(8), CUDA_SUCCESS; };
+  Modules modules;
+  auto stem = [&] { return modules.code_of(driver, reinterpret_cast<CUfunction>(16), "k").source_stem; };
+  modules.code_given(reinterpret_cast<void*>(8), &asked);
+  EXPECT_EQ(stem(), "cuda_parts_test");
+  modules.handle_gone(reinterpret_cast<void*>(8));
+  EXPECT_EQ(stem(), "");
+}
+
 int calls_before = 0;
 extern "C" __attribute__((noinline)) int detoured(int a, long b, long c, int d, int e, int f, int g) {
   asm volatile("" ::: "memory");

@@ -34,6 +34,22 @@ TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches
   }
 }
 
+TEST_F(CudaRecorderTest, SaysThatDurationsNeverCameAndKeepsWhatItCaptured) {
+  auto& recorder = start();
+  auto& memory = allocate(1);
+  launch(memory, 1, CUDA_SUCCESS, -1);
+  uint32_t captured = correlation_;
+  for (int i = 0; i < (1 << 18) + 2; ++i) launch(memory, 1, CUDA_SUCCESS, -1);
+  std::swap(captured, correlation_);
+  ran(77);  // Of the first, at last.
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(omissions(*found), HasSubstr("durations: those of many launches never came"));
+  ASSERT_FALSE(found->instances().empty());
+  EXPECT_NEAR(found->instances()[0].microseconds, 77, 1e-6);
+}
+
 TEST_F(CudaRecorderTest, ALaunchOfNoBlocksIsNone) {
   auto none = [&](std::vector<int>& memory) { launch(memory, 1, CUDA_ERROR_INVALID_VALUE, 0, 0); };
   auto& recorder = start();

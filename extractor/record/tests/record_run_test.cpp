@@ -161,6 +161,13 @@ TEST_F(RecordRunTest, KeepsAsideWhatAKilledRecordHadCaptured) {
   auto kept = Capture::open(state / "capture.lost");
   ASSERT_TRUE(kept.ok());
   EXPECT_EQ(kept->instances().size(), earlier->instances.size());
+
+  fs::create_directories(state / "capture.new");
+  fs::copy(state / "capture.lost", state / "capture.new/process-8", fs::copy_options::recursive);
+  outcome = record_application(request({"idle"}));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(Capture::open(state / "capture.lost").ok()) << "nobody has looked at it yet";
+  EXPECT_TRUE(Capture::open(state / "capture.lost.2").ok());
 }
 
 TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {

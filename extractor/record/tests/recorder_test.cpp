@@ -117,6 +117,22 @@ TEST_F(RecorderTest, LeavesFailedLaunchesOut) {
   EXPECT_EQ(capture->instances()[0].launch_index, 1u);
 }
 
+TEST_F(RecorderTest, SaysWhyTheDeviceRefusedAKernel) {
+  auto* data = runtime_.allocate<float>(10);
+  Recorder recorder(config(), runtime_.view);
+  fake::Kernel refused("_Z1rPf", {{0, 8}});
+  refused.kernel.mode = KL_MODE_REFUSED, refused.kernel.mode_reason = "no mma (k.cu:3)";
+  for (int i = 0; i < 2; ++i) launch(recorder, refused, fake::pack(data), -1);
+  launch(recorder, kernel_, fake::pack(data), 1e-6);
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok());
+  EXPECT_EQ(capture->instances().size(), 1u);
+  ASSERT_EQ(capture->info().omissions.size(), 1u);
+  EXPECT_EQ(capture->info().omissions[0].what, "r(float*)");
+  EXPECT_EQ(capture->info().omissions[0].why, "no mma (k.cu:3)");
+}
+
 TEST_F(RecorderTest, GoesOnSilentlyWhenItsFolderCannotBeMade) {
   auto* data = runtime_.allocate<float>(10);
   auto nowhere = config();

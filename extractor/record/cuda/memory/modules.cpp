@@ -56,6 +56,11 @@ void Modules::code_given(const void* handle, const void* code) {
   given_[handle] = code;
 }
 
+void Modules::handle_gone(const void* handle) {
+  std::lock_guard lock(turn_);
+  given_.erase(handle);
+}
+
 KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const std::string& name) {
   KernelCode code;
   CUmodule module = nullptr;

@@ -46,6 +46,8 @@ class Modules {
   void unloaded(uint32_t id);
   /// A library or module was made from `code`: part of the host program, or some memory that is gone by now.
   void code_given(const void* handle, const void* code);
+  /// It is unloaded; the driver may use the handle again.
+  void handle_gone(const void* handle);
   /// EXPECTS: no stream captures; may load the kernel's module.
   KernelCode code_of(const CudaDriver& driver, CUfunction handle, const std::string& name);
   /// Variables placed so far, of all modules, and a number that grows when they change.
