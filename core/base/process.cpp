@@ -56,6 +56,7 @@ struct Pipe {
 
 constexpr int kTick = 10;  // Milliseconds between looks at a child that cannot be waited for by descriptor.
 constexpr auto kDryOut = std::chrono::seconds(1);
+constexpr auto kToDie = std::chrono::seconds(20);  // Of a process that was killed; the kernel may have gigabytes to free.
 
 /// -1: for ever.
 int milliseconds_until(const std::optional<Clock::time_point>& deadline) {
@@ -79,7 +80,8 @@ constexpr int kShellsSignal = 128;  ///< What shells add to the signal that kill
 
 std::string ProcessOutcome::describe() const {
   char text[192];
-  if (timed_out) std::snprintf(text, sizeof text, "ran past its limit and was stopped after %.1f s", seconds);
+  if (unkillable) std::snprintf(text, sizeof text, "ran past its limit and could not be ended in %.1f s: a driver may hang", seconds);
+  else if (timed_out) std::snprintf(text, sizeof text, "ran past its limit and was stopped after %.1f s", seconds);
   else if (signal) std::snprintf(text, sizeof text, "was killed by signal %d (%s)", signal, strsignal(signal));
   else if (exit_code > kShellsSignal && exit_code < kShellsSignal + NSIG)
     std::snprintf(text, sizeof text, "exited with %d, as a shell does whose command was killed by signal %d (%s)", exit_code,
@@ -154,13 +156,14 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     } else if (waitpid(child, &status, WNOHANG) == child) {
       ended = Clock::now();
     } else if (deadline && Clock::now() >= *deadline) {
+      if (outcome.timed_out) outcome.unkillable = true, ended = Clock::now();
       outcome.timed_out = true;
       kill(options.own_group ? -child : child, SIGKILL);
-      waitpid(child, &status, 0);
-      ended = Clock::now();
+      deadline = Clock::now() + kToDie;
     }
   }
   outcome.seconds = std::chrono::duration<double>(*ended - start).count();
+  if (outcome.unkillable) return outcome;
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   return outcome;

@@ -28,6 +28,7 @@ struct ProcessOutcome {
   int exit_code = -1;       ///< As the child returned it; -1 if a signal ended it.
   int signal = 0;           ///< The signal that ended it, or 0.
   bool timed_out = false;
+  bool unkillable = false;  ///< Timed out, and not even SIGKILL ended it: a driver that hangs holds it.
   double seconds = 0;       ///< Wall time from fork to exit.
   std::string out, err;     ///< Empty unless captured.
   bool ok() const { return exit_code == 0 && !timed_out; }
