@@ -183,6 +183,8 @@ Mep mep_from_json(const Json& from) {
     mep.compile_command = command->get<std::vector<std::string>>();
   mep.compile_folder = slice.value("compile_folder", "");
   mep.origins = origins_from_json(slice.at("origins"));
+  if (auto hashes = slice.find("origin_hashes"); hashes != slice.end())
+    mep.origin_hashes = hashes->get<std::map<std::string, std::string>>();
   for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
   mep.captured_on = from.at("captured_on");
@@ -289,7 +291,8 @@ Status Mep::write(const fs::path& folder) const {
                     {"compile_command", compile_command},
                     {"compile_folder", compile_folder},
                     {"headers", headers},
-                    {"origins", origins_to_json(origins)}};
+                    {"origins", origins_to_json(origins)},
+                    {"origin_hashes", origin_hashes}};
   value["launches"] = list_to_json(launches);
   value["knobs"] = list_to_json(knobs);
   value["captured_on"] = captured_on;

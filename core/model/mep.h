@@ -2,6 +2,7 @@
 // with the memory they saw and left. Folder: mep.json kernel.cu main.cu kernelift_replay.h data/ CMakeLists.txt README.md.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -95,9 +96,10 @@ struct Mep {
   std::string kernel_id;
   std::vector<ScannedParameter> parameters;
   std::string slice_mode;                                ///< "slice" | "whole-unit"
-  bool proven = false;                                   ///< The slice's IR equals the original's (D6).
+  bool proven = false;                                   ///< The slice's IR equals the original's (extractor/slice/proof.h).
   std::string proof_note;
   std::vector<LineOrigin> origins;                       ///< Per line of kernel.cu.
+  std::map<std::string, std::string> origin_hashes;      ///< Of each file they name, as it was then (hash_text); or empty.
   std::string unit;                                      ///< The original main file.
   std::vector<std::string> compile_command;              ///< The application's own for `unit`; empty: not known.
   std::string compile_folder;                            ///< Where it ran.

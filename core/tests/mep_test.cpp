@@ -27,6 +27,7 @@ class MepTest : public ::testing::Test {
     mep.kernel_mangled = "_ZN2ns6smoothIfEEvPT_i", mep.kernel_id = "0badcafe";
     mep.parameters = {{"data", "T *", "float", false, ""}, {"n", "int", "", false, "int"}};
     mep.slice_mode = "slice", mep.proven = true, mep.proof_note = "equal", mep.unit = "src/smooth.cu";
+    mep.origin_hashes = {{"a.h", "0123"}};
     mep.origins = {{"", 0}, {"", 0}, {"a.h", 10}, {"a.h", 11}, {"a.h", 13}, {"b.cu", 14}, {"", 0}};
     mep.compile_flags = {"-std=c++17", "-DBLOCK=128"};
     LaunchSite site;
@@ -108,6 +109,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(read->kernel_name, written.kernel_name);
   EXPECT_EQ(read->parameters[0].pointee, "float");
   EXPECT_TRUE(read->proven);
+  EXPECT_EQ(read->origin_hashes, written.origin_hashes);
   ASSERT_EQ(read->origins.size(), written.origins.size());
   for (size_t i = 0; i < written.origins.size(); ++i) {
     EXPECT_EQ(read->origins[i].file, written.origins[i].file) << i;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "extractor/extract/capture_join.h"
@@ -27,6 +29,22 @@ bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
   return a.definition.file == b.definition.file && a.definition.begin == b.definition.begin;
 }
 
+/// "; did you mean forces?": names that hold the word, else those that are few letters from it.
+std::string suggestion(const ScanIndex& index, llvm::StringRef word) {
+  constexpr size_t kShown = 3;
+  std::set<std::pair<unsigned, std::string>> near;
+  for (auto& kernel : index.kernels) {
+    std::string name = base_name(kernel.key);
+    llvm::StringRef whole = name, plain = whole.substr(whole.rfind("::") + 1).ltrim(':');
+    unsigned distance = plain.contains_insensitive(word) ? 0 : std::min(plain.edit_distance_insensitive(word), whole.edit_distance_insensitive(word));
+    if (distance <= std::max<size_t>(2, word.size() / 3)) near.emplace(distance, name);
+  }
+  std::string names;
+  size_t shown = 0;
+  for (auto at = near.begin(); at != near.end() && shown < kShown; ++at, ++shown) names += (shown ? ", " : "") + at->second;
+  return names.empty() ? "" : "; did you mean " + names + "?";
+}
+
 /// The one kernel that `word` names. Equal kernels of several units, and instances of one template, are told apart by
 /// the capture where it can: of those only one may have run.
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
@@ -36,8 +54,8 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
     if (capture && std::any_of(capture->instances().begin(), capture->instances().end(), recorded))
       return refused("'" + word + "' was recorded, but no source of the application defines it: a library's kernels (thrust's, cub's) are "
                      "not lifted, since nothing could be changed in them; kernelift scan lists the application's own");
-    return usage_error("no kernel is called '" + word + "'; kernelift scan lists the " +
-                       std::to_string(index.kernels.size()) + " there are");
+    return usage_error("no kernel is called '" + word + "'" + suggestion(index, word) + " (kernelift scan lists the " +
+                       std::to_string(index.kernels.size()) + " there are)");
   }
   auto all = [&](auto&& holds) { return std::all_of(found.begin(), found.end(), holds); };
   bool namesakes = all([&](auto* one) { return one->key == found.front()->key; });
@@ -114,6 +132,16 @@ std::string relative_to(const std::string& file, const std::string& root) {
   return relative.empty() || *relative.begin() == ".." ? file : relative.string();
 }
 
+/// Of the files that the kernel's text comes from: a patch of them must find what was extracted.
+std::map<std::string, std::string> hashes_of(const std::vector<LineOrigin>& origins) {
+  std::map<std::string, std::string> hashes;
+  for (auto& origin : origins) {
+    if (origin.file.empty() || hashes.contains(origin.file)) continue;
+    if (auto text = read_text(origin.file); text.ok()) hashes[origin.file] = hash_text(*text).hex();
+  }
+  return hashes;
+}
+
 Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& slice) {
   Mep mep;
   mep.language = index.language.empty() ? "cuda" : index.language;
@@ -122,7 +150,7 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.parameters = kernel.parameters;
   mep.slice_mode = slice.mode, mep.proven = slice.proof.proven;
   mep.proof_note = slice.note.empty() ? slice.proof.note : slice.note + "; " + slice.proof.note;
-  mep.origins = slice.origins;
+  mep.origins = slice.origins, mep.origin_hashes = hashes_of(slice.origins);
   mep.unit = kernel.tu, mep.app_root = index.root;
   mep.compile_flags = slice.compile_flags;
   for (auto& unit : index.units)

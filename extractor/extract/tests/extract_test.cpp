@@ -220,6 +220,19 @@ TEST_F(ExtractTest, TellsOverloadsApartByTheirParameters) {
   EXPECT_THAT(both.error().message, HasSubstr("b::k(double*)"));
 }
 
+TEST_F(ExtractTest, OffersTheNamesThatAreNearAnUnknownOne) {
+  scan();
+  auto said = [&](const std::string& word) {
+    ExtractOptions request = options(word);
+    request.synthesise = true;
+    return extract_mep(request).error().message;
+  };
+  EXPECT_THAT(said("smoth"), HasSubstr("did you mean app::smooth?"));
+  EXPECT_THAT(said("moo"), HasSubstr("did you mean app::smooth?")) << "a part of a name";
+  EXPECT_THAT(said("app::twise"), HasSubstr("did you mean app::twice?"));
+  EXPECT_THAT(said("something_else"), ::testing::Not(HasSubstr("did you mean")));
+}
+
 TEST_F(ExtractTest, SaysThatARecordedKernelOfALibraryIsNotLifted) {
   scan();
   also_ = {{"_ZN3cub7segmentEPf", 0x200000002000}};
@@ -268,6 +281,7 @@ TEST_F(ExtractTest, MakesInputsUpWhenAskedAndSaysSo) {
   request.synthesise = true;
   auto folder = extract_mep(request);
   ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(Mep::read(*folder)->origin_hashes[source_], hash_text(kSource).hex()) << "for those who will patch it";
   EXPECT_EQ(Mep::read(*folder)->inputs, "synth");
   EXPECT_THAT(*read_text(*folder / "README.md"), HasSubstr("SYNTHESISED"));
   request.answer = [](const fs::path&, Mep&) -> Result<std::string> { return refused("the inputs made up for smooth do not suit it"); };
