@@ -4,22 +4,21 @@
 example one-file
 # A number that no other process sleeps for.
 SLEEP="sleep $((100000 + $$))"
+asleep() { pgrep -xf "$SLEEP" >/dev/null; }
+none_asleep() { ! asleep; }
 # expect_130 SIGNAL CMD...: sends the signal when the sleeping has begun, and $MEANWHILE is done.
 MEANWHILE=true
 expect_130() {
-  local signal=$1 got=0 tries=0; shift
+  local signal=$1 got=0; shift
   "$@" >"$WORK/.first.out" 2>"$WORK/.first.err" </dev/null &
   local pid=$!
-  until pgrep -xf "$SLEEP" >/dev/null; do
-    sleep 0.1; tries=$((tries + 1))
-    [ $tries -lt 3000 ] && kill -0 $pid || { cat "$WORK/.first.err" >&2; fail "'$*' never slept"; }
-  done
+  until_true 300 asleep || { cat "$WORK/.first.err" >&2; fail "'$*' never slept"; }
   $MEANWHILE
   kill -"$signal" $pid
   wait $pid || got=$?
   mv "$WORK/.first.out" "$WORK/.out"; mv "$WORK/.first.err" "$WORK/.err"
   [ $got -eq 130 ] || { cat "$WORK/.err" >&2; fail "'$*' exited with $got after SIG$signal"; }
-  ! pgrep -xf "$SLEEP" >/dev/null || fail "SIG$signal: the command goes on in the background"
+  until_true 60 none_asleep || fail "SIG$signal: the command goes on in the background"
 }
 second_optimize() {
   expect_exit 3 "$KL" optimize --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody

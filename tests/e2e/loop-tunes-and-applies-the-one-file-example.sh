@@ -10,12 +10,12 @@ expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" record -- ./nbody
 KERNEL=forces
 expect_exit 0 "$KL" extract "$KERNEL" --out .kernelift/mep/k
-expect_exit 0 "$KL" tune .kernelift/mep/k --device cpu --evals 24
-RUN=$(ls .kernelift/runs/*.klrun | head -1)
+expect_gain "$KL" tune .kernelift/mep/k --device cpu --evals 24
+RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
 expect_exit 0 "$KL" report "$RUN" -o run.html
 grep -q '</html>' run.html || fail "the report is cut short"
 rm run.html
-expect_exit 0 "$KL" apply "$RUN" --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody --check ./nbody
+expect_gain "$KL" apply "$RUN" --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody --check ./nbody
 expect_says "kept: "; expect_says "on the CPU device, not on a GPU"
 [ "$(git rev-parse HEAD^)" = "$HEAD_BEFORE" ] || fail "the patch is not one commit on top of what was there"
 [ "$(git branch --show-current)" = kernelift/forces-1 ] || fail "kept, but no branch holds the patch"
