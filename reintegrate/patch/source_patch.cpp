@@ -1,7 +1,7 @@
 // Every change becomes a ByteEdit of an original file; edits are then checked for overlap and applied at once, so that
 // bytes outside them cannot change. A line of kernel.cu may be edited only if the file still holds that line (or, for a
-// declaration cut out of a longer line, holds it exactly once within): anything else means that the file is no longer
-// what was scanned. Insertions have no line of their own: they go before the next traced line, which keeps a new helper
+// declaration cut out of a longer line of a file that is as it was, holds it exactly once within): anything else means
+// that the file is no longer what was scanned. Insertions have no line of their own: they go before the next traced line, which keeps a new helper
 // above the kernel that calls it, unless the line before is the direct predecessor in the same file.
 #include "reintegrate/patch/source_patch.h"
 
@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "reintegrate/embed/launcher.h"
 #include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
@@ -130,13 +131,25 @@ class Planner {
       OpenFile* file = nullptr;
       const LineOrigin& origin = mep_.origins[line];
       KERNELIFT_ASSIGN(file, open(origin.file));
-      if (origin.line > file->lines.size() || !could_be_sliced(old_lines_[line].text, file->lines[origin.line - 1].text))
-        return changed_since(*file, origin.line);
+      if (is_as_extracted(origin.file, *file)) continue;
+      if (origin.line > file->lines.size()) return changed_since(*file, origin.line);
+      std::string_view here = old_lines_[line].text, there = file->lines[origin.line - 1].text;
+      // In a file that has changed, what a part of a line was cut from is not known.
+      bool same = mep_.origin_hashes.contains(origin.file) ? here == there : could_be_sliced(here, there);
+      if (!same) return changed_since(*file, origin.line);
     }
     return done();
   }
 
-  /// The extractor takes lines whole or in part, writes ';' where it leaves a body out, and respaces includes.
+  bool is_as_extracted(const std::string& name, const OpenFile& file) {
+    auto then = mep_.origin_hashes.find(name);
+    if (then == mep_.origin_hashes.end()) return false;
+    auto [now, is_new] = hashes_.try_emplace(&file);
+    if (is_new) now->second = hash_text(file.text).hex();
+    return now->second == then->second;
+  }
+
+  /// For MEPs without hashes. The extractor takes lines whole or in part, writes ';' where it leaves a body out, and respaces includes.
   static bool could_be_sliced(std::string_view line, std::string_view from) {
     if (from.find(line) != from.npos) return true;
     if (line.starts_with("#include ")) return from.find("include") != from.npos && from.find(line.substr(9)) != from.npos;
@@ -555,6 +568,7 @@ class Planner {
   std::vector<TextLine> old_lines_, new_lines_;
   std::vector<BoundVariable> bound_;
   std::map<std::string, OpenFile> files_;
+  std::map<const OpenFile*, std::string> hashes_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
   std::vector<std::string> notes_;
   bool reaches_others_ = false;

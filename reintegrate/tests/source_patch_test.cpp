@@ -1,6 +1,7 @@
 // From candidate to patch: what is edited, what stays to the byte, what is refused by name.
 #include "reintegrate/patch/source_patch.h"
 
+#include "core/base/hash.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -78,6 +79,16 @@ TEST_F(Patch, RefusesWhenAnUneditedLineOfTheSliceChanged) {
   candidate("1.0;", "1.0f;");
   shell("sed -i 's/0.05/0.09/' src/k.cu");
   EXPECT_NE(refusal().find("src/k.cu:4"), std::string::npos);
+}
+
+TEST_F(Patch, RefusesALineThatGrewRoundWhatWasSliced) {
+  candidate("1.0;", "1.0f;");
+  request.mep.origin_hashes = {{"src/k.cu", hash_text(read("src/k.cu")).hex()}};
+  EXPECT_TRUE(plan().ok());
+  shell("echo '// below' >> src/k.cu");
+  EXPECT_TRUE(plan().ok()) << "that is no line of the kernel";
+  shell("sed -i 's/delay(0.05);/delay(0.05); delay(0.05);/' src/k.cu");
+  EXPECT_NE(refusal().find("src/k.cu:4 is not the line that was extracted"), std::string::npos) << refusal();
 }
 
 TEST_F(Patch, TakesACutBodyForUnchanged) {
