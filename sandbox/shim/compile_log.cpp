@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/file.h"
@@ -32,11 +33,8 @@ class FileLock {
   int descriptor_;
 };
 
-bool same_compile(const Json& old, const Json& entry) {
-  if (!old.is_object()) return false;
-  for (const char* key : {"directory", "file", "output"})
-    if (!old.contains(key) || old[key] != entry[key]) return false;
-  return true;
+bool agree(const Json& old, const Json& entry, std::initializer_list<const char*> keys) {
+  return old.is_object() && std::ranges::all_of(keys, [&](auto* key) { return old.contains(key) && old[key] == entry[key]; });
 }
 
 }  // namespace
@@ -48,9 +46,11 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   if (command.action == Action::Query || command.action == Action::Preprocess || command.dry_run) return done();
   KERNELIFT_ASSIGN(auto arguments, expand_response_files(argv, folder));
   arguments[0] = fs::path(arguments[0]).filename().string();
-  Json entries = Json::array();
+  std::vector<Json> entries;
+  std::error_code missing;
   for (const SourceInput& input : command.inputs) {
     if (input.language == SourceInput::Language::Object) continue;
+    if (!fs::exists(folder / input.file, missing)) continue;  // Misspelled: the compiler will say so.
     Json entry;
     entry["directory"] = folder.string();
     entry["file"] = input.file;
@@ -67,15 +67,16 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   Json all = Json::array();
   if (fs::exists(path))
     if (auto old = read_json(path); old.ok() && old->is_array()) all = std::move(*old);
+  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed.
+  std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& old) {
+    auto meant = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
+    return std::ranges::any_of(entries, meant) &&
+           std::ranges::none_of(entries, [&](auto& entry) { return meant(entry) && agree(old, entry, {"file"}); });
+  });
   for (const Json& entry : entries) {
-    bool replaced = false;
-    for (Json& old : all) {
-      if (!same_compile(old, entry)) continue;
-      old = entry;
-      replaced = true;
-      break;
-    }
-    if (!replaced) all.push_back(entry);
+    auto old = std::ranges::find_if(all, [&](const Json& one) { return agree(one, entry, {"directory", "output", "file"}); });
+    if (old != all.end()) *old = entry;
+    else all.push_back(entry);
   }
   return write_json(path, all);
 }
