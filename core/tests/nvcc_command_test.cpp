@@ -153,6 +153,8 @@ TEST(ClangCommand, UnderstandsCudaAndPlainSources) {
   EXPECT_THAT(c.unknown, IsEmpty());
   EXPECT_EQ(parsed("clang++ -c k.cc").inputs[0].language, Language::Cxx);
   EXPECT_EQ(parsed("clang++ -x hip a.cpp -x none b.cpp").inputs[1].language, Language::Cxx);
+  EXPECT_FALSE(parsed("clang++ -x hip a.cpp").host_only);
+  EXPECT_TRUE(parsed("clang++ --cuda-host-only -x hip a.cpp").host_only);
 }
 
 TEST(CompilerCommand, LooksPastCompilerLaunchers) {

@@ -9,13 +9,14 @@ extern "C" {
 #endif
 
 #define KL_IMAGE_MAGIC 0x314547414d494c4bull /* "KLIMAGE1" */
-#define KL_IMAGE_VERSION 2
+#define KL_IMAGE_VERSION 3
 
-/// How a kernel's threads are executed (DESIGN D5).
+/// How a kernel's threads are executed.
 enum kl_mode {
   KL_MODE_LOOP = 0,   ///< No thread waits for another: a block is one loop over its threads.
   KL_MODE_CUT = 1,    ///< Cut at its barriers and warp operations: loops over threads between them.
   KL_MODE_FIBER = 2,  ///< Threads are fibers that switch at barriers, warp operations and in spin loops.
+  KL_MODE_REFUSED = 3,  ///< It reaches what the CPU device cannot do, mode_reason says what; `run` is null.
 };
 
 typedef struct kl_dim3 {

@@ -248,6 +248,7 @@ class Parser {
     }
     if (word == "-fgpu-flush-denormals-to-zero" || word == "-fcuda-flush-denormals-to-zero") { command_.ftz = true; return done(); }
     if (word == "-ffp-contract=off") { command_.fmad = false; command_.host_flags.push_back(word); return done(); }
+    if (word == "--cuda-host-only" || word == "--offload-host-only") { command_.host_only = true; return done(); }
     if (word == "-c") return apply(Compile, word, "");
     if (word == "-S") { command_.unknown.push_back(word); return done(); }
     if (word == "-E") return apply(PreprocessAction, word, "");

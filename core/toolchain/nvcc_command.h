@@ -33,6 +33,7 @@ struct CompilerCommand {
   std::vector<std::string> link_flags;           ///< -L -l -Wl,… and the like, in order.
   std::string optimization = "-O2";              ///< Host -O level.
   bool relocatable = false;                      ///< -rdc=true, -dc
+  bool host_only = false;                        ///< --cuda-host-only: no device code.
   bool use_fast_math = false, ftz = false, prec_div = true, prec_sqrt = true, fmad = true;
   bool extended_lambda = false, relaxed_constexpr = false, debug = false, line_info = false;
   std::vector<std::string> dependency_flags;     ///< -MD -MF … as given, clang's spelling.

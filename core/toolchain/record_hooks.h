@@ -45,7 +45,7 @@ typedef struct kl_runtime_view {
 typedef struct kl_recorder {
   uint32_t version;
   void (*launch_begin)(const kl_record_launch*);
-  void (*launch_end)(const kl_record_launch*, double seconds);
+  void (*launch_end)(const kl_record_launch*, double seconds);  ///< Below 0: the launch failed.
   void (*shutdown)(void);           ///< At process exit, before the runtime frees anything.
 } kl_recorder;
 

@@ -1,4 +1,4 @@
-// What nvcc makes of a kernel (DESIGN D8): the application is compiled by nvcc, our candidates by clang, so a baseline is
+// What nvcc makes of a kernel: the application is compiled by nvcc, our candidates by clang, so a baseline is
 // timed both ways and a winner is confirmed as the application's own command line builds it. The source becomes a
 // cubin in a child process that sees its headers and one private folder, has no network, and ends at a deadline; the
 // text must have been admitted before (service/admission.h), because nvcc parses its host side as well.

@@ -10,6 +10,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/toolchain/fat_blob.h"
 #include "sandbox/compile/clang_job.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
@@ -80,6 +81,8 @@ std::vector<std::string> host_pass(const CompilerCommand& command, const SourceI
   for (const std::string& flag : host_flags(command)) flags.push_back(flag);
   flags.push_back(command.optimization);
   flags.push_back("-cuid=" + compilation_unit_id(command, input));
+  // CMake reads the folders that are searched anyway off clang's -v, and names none of them again (/usr/include would hide C++'s own).
+  if (command.verbose && command.dialect != Dialect::Nvcc) flags.push_back("-v");
   flags.insert(flags.end(), command.dependency_flags.begin(), command.dependency_flags.end());
   return flags;
 }
@@ -94,7 +97,11 @@ Status run_host_jobs(const std::vector<std::string>& driver) {
 }
 
 Status compile_device_source(const CompilerCommand& command, const SourceInput& input, const std::string& output) {
-  KERNELIFT_ASSIGN(DeviceCode code, compile_device_code(command, input));
+  DeviceCode code{write_fat_blob({}), {}};
+  if (!command.host_only) {
+    KERNELIFT_ASSIGN(code, compile_device_code(command, input));
+    std::fputs(code.warnings.c_str(), stderr);
+  }
   KERNELIFT_ASSIGN(TemporaryFolder scratch, TemporaryFolder::create("kernelift-cc"));
   fs::path blob = scratch.path() / "device.blob";
   KERNELIFT_TRY(write_atomically(blob, std::string_view(code.blob.data(), code.blob.size())));
@@ -152,6 +159,7 @@ Status preprocess(const CompilerCommand& command, const ShimConfig& config) {
 Result<bool> device_link(const CompilerCommand& command, const std::vector<std::string>& files, const std::string& output, bool always) {
   KERNELIFT_ASSIGN(DeviceCode code, link_device_code(files));
   if (code.blob.empty() && !always) return false;
+  std::fputs(code.warnings.c_str(), stderr);
   KERNELIFT_ASSIGN(TemporaryFolder scratch, TemporaryFolder::create("kernelift-dlink"));
   fs::path blob = scratch.path() / "linked.blob", source = scratch.path() / "device_link.c";
   KERNELIFT_TRY(write_atomically(blob, std::string_view(code.blob.data(), code.blob.size())));

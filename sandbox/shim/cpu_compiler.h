@@ -17,7 +17,7 @@ Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config);
 bool answer_query(const CompilerCommand& command, const ShimConfig& config);
 /// What -Xcompiler asks of the host compiler, which then answers and compiles nothing: --version, -dumpversion….
 std::vector<std::string> host_queries(const CompilerCommand& command);
-/// What nvcc prints under -v and --dryrun, from which CMake learns how to link.
+/// What the compiler prints under -v and --dryrun: nvcc its commands, from which CMake learns how to link, clang its version.
 void print_dry_run(const CompilerCommand& command, const ShimConfig& config);
 
 }  // namespace kernelift::shim

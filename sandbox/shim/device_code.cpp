@@ -16,8 +16,11 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <map>
+
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/model/kernel_key.h"
 #include "core/toolchain/fat_blob.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/device/cpu/lower.h"
@@ -46,13 +49,27 @@ struct OnlyErrors : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
 };
 
-/// Bitcode and CPU image of a complete device program.
-Result<std::vector<char>> finished_blob(std::unique_ptr<llvm::Module> module, const std::string& name, const std::string& flags) {
+/// Many instances of one template are refused for one reason: they share a line.
+std::string left_out(const std::string& unit, const std::vector<cpu::LoweredKernel>& kernels) {
+  std::map<std::string, std::vector<const cpu::LoweredKernel*>> by_name;
+  for (const cpu::LoweredKernel& kernel : kernels)
+    if (kernel.mode == "refused") by_name[base_name(canonical_key(kernel.name))].push_back(&kernel);
+  std::string text;
+  for (const auto& [name, instances] : by_name)
+    text += unit + ": warning: kernel " + name + (instances.size() > 1 ? " (" + std::to_string(instances.size()) + " instances)" : "") +
+            " is left out, launching it answers cudaErrorNotSupported: " + instances.front()->mode_reason + "\n";
+  return text;
+}
+
+/// Bitcode and CPU image of a complete device program, which `unit` names for people.
+Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::string& unit, const std::string& name, const std::string& flags) {
   std::vector<char> bitcode = bitcode_of(*module);
   module->getContext().setDiagnosticHandler(std::make_unique<OnlyErrors>());
   cpu::LowerOptions options;
+  options.leave_out_refused = true;
   KERNELIFT_ASSIGN(cpu::LoweredImage image, cpu::lower(std::move(module), options));
-  return write_fat_blob({{FatEntry::Kind::Bitcode, name, flags, bitcode}, {FatEntry::Kind::CpuImage, name, flags, image.elf}});
+  return DeviceCode{write_fat_blob({{FatEntry::Kind::Bitcode, name, flags, bitcode}, {FatEntry::Kind::CpuImage, name, flags, image.elf}}),
+                    left_out(unit, image.kernels)};
 }
 
 /// Whether there is anything for a device in the module.
@@ -176,13 +193,12 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   llvm::LLVMContext context;
   KERNELIFT_ASSIGN(Compiled compiled, compile_to_device_ir(context, source, options));
   DeviceCode code;
-  code.diagnostics = compiled.diagnostics;
   std::string name = fs::absolute(input.file).lexically_normal().string(), flags = lines_of(options.flags);
   if (command.relocatable) {
     std::vector<char> bitcode = bitcode_of(*compiled.module);
     code.blob = write_fat_blob({{FatEntry::Kind::RelocatableBitcode, name, flags, bitcode}});
   } else if (has_device_code(*compiled.module)) {
-    KERNELIFT_ASSIGN(code.blob, finished_blob(std::move(compiled.module), name, flags));
+    KERNELIFT_ASSIGN(code, finished(std::move(compiled.module), input.file, name, flags));
   } else {
     code.blob = write_fat_blob({});
   }
@@ -192,11 +208,9 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
 Result<DeviceCode> link_device_code(const std::vector<std::string>& files) {
   DeviceLinker linker;
   for (const std::string& file : files) KERNELIFT_TRY(linker.add_file(file));
-  DeviceCode code;
-  if (linker.empty()) return code;
-  std::string flags = linker.flags();
-  KERNELIFT_ASSIGN(code.blob, finished_blob(linker.take(), "device link", flags));
-  return code;
+  if (linker.empty()) return DeviceCode{};
+  const std::string flags = linker.flags();
+  return finished(linker.take(), "device link", "device link", flags);
 }
 
 }  // namespace kernelift::shim

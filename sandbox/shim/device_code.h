@@ -15,7 +15,7 @@ std::string device_architecture(const CompilerCommand& command);
 
 struct DeviceCode {
   std::vector<char> blob;     ///< core/toolchain/fat_blob.h
-  std::string diagnostics;    ///< Warnings.
+  std::string warnings;       ///< A line for each kernel that was left out because the CPU device cannot run it.
 };
 /// The device pass over one source. With relocatable code the blob holds bitcode for the link, else bitcode and an image.
 Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input);

@@ -11,6 +11,22 @@
 
 namespace kernelift::shim {
 
+namespace {
+
+/// In the shapes that version checks parse: "release 13.0, V13.0.88".
+std::string version_text(Dialect dialect, const ShimConfig& config) {
+  if (dialect == Dialect::Nvcc)
+    return "nvcc: NVIDIA (R) Cuda compiler driver\n"
+           "Kernelift compiler shim in the place of nvcc, for the CPU device\n"
+           "Cuda compilation tools, release 13.0, V13.0.88\n"
+           "Build cuda_13.0.r13.0/kernelift\n";
+  return std::string(dialect == Dialect::Hipcc ? "HIP version: 6.4.0-kernelift\n" : "") +
+         "clang version 22.1.8 (Kernelift compiler shim, CPU device)\nTarget: x86_64-pc-linux-gnu\nThread model: posix\nInstalledDir: " +
+         (config.root / "bin").string() + "\n";
+}
+
+}  // namespace
+
 bool answer_query(const CompilerCommand& command, const ShimConfig& config) {
   if (command.action != Action::Query) return false;
   const std::string& query = command.query;
@@ -19,16 +35,8 @@ bool answer_query(const CompilerCommand& command, const ShimConfig& config) {
   } else if (query.find('h') != std::string::npos && query.find("help") != std::string::npos) {
     std::printf("Kernelift's compiler shim: takes %s's command lines and compiles for the CPU device.\n",
                 command.dialect == Dialect::Nvcc ? "nvcc" : command.dialect == Dialect::Hipcc ? "hipcc" : "clang");
-  } else if (command.dialect == Dialect::Nvcc) {
-    // The shape that version checks parse: "release 13.0, V13.0.88".
-    std::printf("nvcc: NVIDIA (R) Cuda compiler driver\n"
-                "Kernelift compiler shim in the place of nvcc, for the CPU device\n"
-                "Cuda compilation tools, release 13.0, V13.0.88\n"
-                "Build cuda_13.0.r13.0/kernelift\n");
   } else {
-    if (command.dialect == Dialect::Hipcc) std::printf("HIP version: 6.4.0-kernelift\n");
-    std::printf("clang version 22.1.8 (Kernelift compiler shim, CPU device)\nTarget: x86_64-pc-linux-gnu\nThread model: posix\nInstalledDir: %s\n",
-                (config.root / "bin").c_str());
+    std::fputs(version_text(command.dialect, config).c_str(), stdout);
   }
   return true;
 }
@@ -44,6 +52,10 @@ std::vector<std::string> host_queries(const CompilerCommand& command) {
 }
 
 void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
+  if (command.dialect != Dialect::Nvcc) {
+    std::fputs(version_text(command.dialect, config).c_str(), stderr);
+    return;
+  }
   std::string root = config.root.string(), output = command.output.empty() ? "a.out" : command.output;
   std::fprintf(stderr,
                "#$ _NVVM_BRANCH_=nvvm\n#$ _SPACE_= \n#$ _CUDART_=cudart\n#$ _HERE_=%s/bin\n#$ _THERE_=%s/bin\n#$ _TARGET_SIZE_=\n"

@@ -53,12 +53,18 @@ int become(const std::string& program, int argc, char** argv) {
 
 /// clang and clang++ are ordinary compilers too: only CUDA and HIP sources, and links of their objects, are ours.
 bool concerns_us(const CompilerCommand& command) {
-  if (command.dialect != Dialect::Clang) return true;
+  if (command.dialect != Dialect::Clang || !command.architectures.empty()) return true;
   for (const SourceInput& input : command.inputs)
     if (input.language == SourceInput::Language::Cuda || input.language == SourceInput::Language::Hip) return true;
   if (command.action != Action::Link) return false;
-  return std::any_of(command.link_flags.begin(), command.link_flags.end(),
-                     [](const std::string& flag) { return flag.starts_with("-lcudart") || flag.starts_with("-lamdhip64"); });
+  auto names_runtime = [](const std::string& word) {
+    for (const char* start : {"-lcudart", "-lamdhip64", "libcudart", "libamdhip64"})
+      if (word.starts_with(start)) return true;
+    return false;
+  };
+  return std::any_of(command.link_flags.begin(), command.link_flags.end(), names_runtime) ||
+         std::any_of(command.inputs.begin(), command.inputs.end(),
+                     [&](const SourceInput& input) { return names_runtime(fs::path(input.file).filename().string()); });
 }
 
 int fail(const std::string& name, const Error& error) {
@@ -92,8 +98,8 @@ int kernelift::shim_main(int argc, char** argv) {
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);
-    if (!real.ok()) return fail(name, real.error());
-    return become(*real, argc, argv);
+    if (real.ok()) return become(*real, argc, argv);
+    if (config->device != "cpu") return fail(name, real.error());  // Else there is no other clang here: we take it all.
   }
   if (answer_query(*command, *config)) return 0;
   if (command->verbose) print_dry_run(*command, *config);

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/process.h"
 #include "sandbox/compile/paths.h"
+#include "sandbox/shim/hip_installation.h"
 #include "sandbox/shim/shim.h"
 
 namespace kernelift::shim {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kShimNames[] = {"nvcc", "hipcc", "clang++", "clang"};
+constexpr const char* kShimNames[] = {"nvcc", "hipcc", "amdclang++", "amdclang", "clang++", "clang"};
 
 Status link_to(const fs::path& target, const fs::path& link) {
   std::error_code error;
@@ -30,6 +31,18 @@ Status link_to(const fs::path& target, const fs::path& link) {
   fs::create_symlink(target, temporary, error);
   if (!error) fs::rename(temporary, link, error);
   if (error) return environment_error("cannot make the link " + link.string() + ": " + error.message());
+  return done();
+}
+
+/// A file with this text. What is there already stays: a build may be running with this folder.
+Status provide(const fs::path& path, std::string_view text, bool program = false) {
+  std::error_code error;
+  if (fs::exists(path, error))
+    if (auto old = read_text(path); old.ok() && *old == text) return done();
+  KERNELIFT_TRY(write_atomically(path, text));
+  constexpr auto kRuns = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  if (program) fs::permissions(path, kRuns, fs::perm_options::add, error);
+  if (program && error) return environment_error("cannot make " + path.string() + " a program: " + error.message());
   return done();
 }
 
@@ -68,8 +81,7 @@ Status copy_runtime(const fs::path& libraries) {
   KERNELIFT_ASSIGN(std::string elf, read_text(source));
   if (!drop_soname(elf)) return environment_error(source.string() + " is not a shared library; reinstall Kernelift");
   fs::path copy = libraries / "libcudart-kernelift.so";
-  auto old = fs::exists(copy, error) ? read_text(copy) : Result<std::string>(std::string());
-  if (!old.ok() || *old != elf) KERNELIFT_TRY(write_atomically(copy, elf));
+  KERNELIFT_TRY(provide(copy, elf));
   // What travels with it, since not every machine has it, is looked for beside it: by the linker and when it is loaded.
   for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
     if (library.path().filename().string().starts_with("libtbb.so")) KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
@@ -77,13 +89,13 @@ Status copy_runtime(const fs::path& libraries) {
     return environment_error("linkers cannot be told of " + copy.string() + ", whose path holds a \"; give another folder with --state");
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(\"" + copy.string() + "\")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
-    KERNELIFT_TRY(write_atomically(libraries / name, script));
+    KERNELIFT_TRY(provide(libraries / name, script));
   // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our headers
   // or nowhere (unsupported.cpp says so where it is used); an empty archive links.
   for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft", "cufftw", "cusolver", "cusparse",
                            "nvJitLink", "nvrtc", "nvidia-ml"})
     for (const char* kind : {".a", "_static.a"})
-      KERNELIFT_TRY(write_atomically(libraries / ("lib" + std::string(name) + kind), std::string_view("!<arch>\n")));
+      KERNELIFT_TRY(provide(libraries / ("lib" + std::string(name) + kind), "!<arch>\n"));
   return done();
 }
 
@@ -98,10 +110,10 @@ Status create_toolkit(const ShimConfig& config, const fs::path& kernelift) {
     KERNELIFT_TRY(link_to(lean_headers(), config.root / "include"));
     KERNELIFT_TRY(copy_runtime(config.root / "lib64"));
     KERNELIFT_TRY(link_to("lib64", config.root / "lib"));
+    for (const InstalledText& file : hip_installation()) KERNELIFT_TRY(provide(config.root / file.path, file.text, file.program));
     // Never read: libdevice's functions become libm's.
-    KERNELIFT_TRY(write_atomically(config.root / "nvvm" / "libdevice" / "libdevice.10.bc", std::string_view("")));
-    KERNELIFT_TRY(write_atomically(config.root / "version.json",
-                                   std::string_view("{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n")));
+    KERNELIFT_TRY(provide(config.root / "nvvm" / "libdevice" / "libdevice.10.bc", ""));
+    KERNELIFT_TRY(provide(config.root / "version.json", "{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n"));
   }
   Json marker = artefact("kernelift-toolkit", 1, 1);
   marker["device"] = config.device;

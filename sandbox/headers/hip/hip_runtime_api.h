@@ -1,4 +1,4 @@
-// The HIP runtime API over CUDA's (DESIGN D11): names, and a few calls said with others.
+// The HIP runtime API over CUDA's: names, and a few calls said with others.
 #pragma once
 #include <cuda_runtime.h>  // Ours or a toolkit's, whichever this compile uses.
 #ifndef __HIP_PLATFORM_NVIDIA__

@@ -102,6 +102,16 @@ TEST_F(Shims, ReadResponseFilesAndLogTheirMeaning) {
   EXPECT_EQ(log()[0]["arguments"], Json::parse(R"(["nvcc","-DMESSAGE=\"x\"","-isystem=/nowhere","-c","a.cu","-o","a.o"])"));
 }
 
+TEST_F(Shims, LogNoCommandThatCannotBeAndTheLastThatWroteAnOutput) {
+  write("a.cu", "int a;"), write("b.cu", "int b;");
+  EXPECT_FALSE(run("nvcc -c aa.cu").ok());
+  EXPECT_EQ(log().size(), 0u) << "misspelled";
+  expect_ok("nvcc -c a.cu -o x.o");
+  expect_ok("nvcc -c b.cu -o x.o");
+  ASSERT_EQ(log().size(), 1u) << log();
+  EXPECT_EQ(log()[0]["file"], "b.cu");
+}
+
 TEST_F(Shims, LogEveryCommandOfAParallelBuildOnce) {
   constexpr int kSources = 8;
   for (int i = 0; i < kSources; ++i) write("s" + std::to_string(i) + ".cpp", "int f" + std::to_string(i) + "() { return 0; }");
@@ -150,6 +160,7 @@ int main() { int *d, h[4]; if (hipMalloc(&d, 16) != hipSuccess) return 2; hipLau
   hipMemcpy(h, d, 16, hipMemcpyDeviceToHost); return h[3] == 4 ? 0 : 1; }
 )");
   expect_ok("hipcc -O2 --offload-arch=gfx90a a.cpp -o a && ./a");
+  EXPECT_THAT(run("amdclang++ -v --cuda-host-only -x hip -c a.cpp -o a.o").err, HasSubstr("#include <...> search starts here:")) << "CMake reads it";
 }
 
 TEST_F(Shims, ReportErrorsAsCompilersDo) {
@@ -172,7 +183,6 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
       {"#include <mma.h>\n", "a.cu:1:10: error: the interface of tensor cores (wmma)"},
       {"#include <cuda_fp8.h>\n", "a.cu:1:10: error: a number of 8 bits (cuda_fp8.h) is not supported"},
       {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n", "a thread block cluster"},
-      {"__global__ void k() { asm volatile(\"bra L; L:\"); }\n", "inline PTX"},
   };
   for (const auto& [source, expected] : kCases) {
     write("a.cu", source);
@@ -192,6 +202,33 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0) << "named out of habit, needed for nothing";
   write("a.cu", "extern \"C\" int cublasCreate_v2(void**);\nint main() { void* h; return cublasCreate_v2(&h); }\n");
   EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err, HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
+}
+
+TEST_F(Shims, BuildAProgramWhoseOtherKernelsTheCpuDeviceCannotRun) {
+  write("a.cu", R"(
+#include <cstdio>
+template <int N> __global__ void tensor(float* p) { asm volatile("mma.sync.m%1 %0;" : "+f"(p[N]) : "n"(N)); }
+__global__ void plain(float* p) { *p = 1; }
+int main(int argc, char**) {
+  float* p;
+  cudaMalloc(&p, 64);
+  plain<<<1, 1>>>(p);
+  if (argc > 1) tensor<1><<<1, 1>>>(p);
+  if (argc > 2) tensor<2><<<1, 1>>>(p);
+  std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+  std::puts(cudaGetErrorName(cudaGetLastError()));
+}
+)");
+  for (const char* build : {"nvcc a.cu -o a", "nvcc -rdc=true a.cu -o a"}) {
+    ProcessOutcome built = run(build);
+    EXPECT_TRUE(built.ok()) << built.err;
+    EXPECT_THAT(built.err, HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it answers cudaErrorNotSupported: "
+                                     "the CPU device does not support inline PTX \"mma.sync.m$1 $0\" (a.cu:3)\n"));
+    EXPECT_EQ(run("./a").out, "cudaSuccess\ncudaSuccess\n");
+    ProcessOutcome ran = run("./a with tensors");
+    EXPECT_EQ(ran.out, "cudaSuccess\ncudaErrorNotSupported\n");
+    EXPECT_THAT(ran.err, HasSubstr("kernelift: kernel void tensor<1>(float*) <<<(1,1,1), (1,1,1)>>>: the CPU device does not support inline PTX"));
+  }
 }
 
 TEST_F(Shims, HandQuestionsOnToTheHostCompiler) {
@@ -245,6 +282,7 @@ TEST_F(Shims, OnlyLogForOtherDevices) {
   config_.device = "log";
   ASSERT_TRUE(create_toolkit(config_, executable_folder() / "kernelift-shim").ok());
   fs::create_directories(folder() / "real");
+  write("a.cu", "");
   write("real/nvcc", "#!/bin/sh\necho real \"$@\"\n");
   fs::permissions(folder() / "real/nvcc", fs::perms::owner_all);
   EXPECT_EQ(run("PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n");

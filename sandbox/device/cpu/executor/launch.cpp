@@ -76,6 +76,11 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     outcome.fault = LaunchFault::InvalidConfiguration;
     return outcome;
   }
+  if (kernel.mode == KL_MODE_REFUSED) {
+    outcome.fault = LaunchFault::Unsupported;
+    outcome.detail = kernel.mode_reason;
+    return outcome;
+  }
   // The caller's bytes may lie anywhere; kernels read parameters with their natural alignment.
   std::unique_ptr<char[]> room(new char[kernel.parameter_bytes + kArgumentAlign]);
   char* packed = room.get() + (kArgumentAlign - reinterpret_cast<uintptr_t>(room.get()) % kArgumentAlign);

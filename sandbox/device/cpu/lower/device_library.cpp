@@ -51,18 +51,22 @@ std::string device_library_name(StringRef nvvm_name) {
   return library_names().contains(name) ? name : "";
 }
 
+void refuse_unknown_mathematics(DeviceModule& device) {
+  for (Function& function : *device.module) {
+    const std::string name = function.getName().str();
+    if (!function.isDeclaration() || !from_library(name) || library_names().contains(name)) continue;
+    for (User* user : function.users())
+      if (auto* use = dyn_cast<Instruction>(user))
+        device.refuse(*use, "the CPU device's mathematics library has no function " + name);
+  }
+}
+
 Status link_device_library(Module& module) {
   std::set<std::string> called;
-  for (Function& function : module) {
-    if (!function.isDeclaration() || !from_library(function.getName()) || function.use_empty()) continue;
-    const std::string name = function.getName().str();
-    std::string where;
-    for (User* user : function.users())
-      if (auto* call = dyn_cast<Instruction>(user)) where = " (" + place_of(*call) + ")";
-    if (!library_names().contains(name))
-      return refused("the CPU device's mathematics library has no function " + name + where);
-    called.insert(name);
-  }
+  for (Function& function : module)
+    if (function.isDeclaration() && from_library(function.getName()) && !function.use_empty()) called.insert(function.getName().str());
+  for (const std::string& name : called)
+    if (!library_names().contains(name)) return refused("the address of the device function " + name + ", which the CPU device's mathematics library lacks");
   if (called.empty()) return done();
   std::unique_ptr<Module> library = open_library(module.getContext());
   library->setDataLayout(module.getDataLayout());

@@ -22,33 +22,31 @@ class IntrinsicLowering {
  public:
   explicit IntrinsicLowering(Function& function) : registers_(function), thread_(DeviceModule::thread_of(function)) {}
 
-  Status lower(CallInst* call) {
+  /// False: an intrinsic without a meaning here.
+  bool lower(CallInst* call) {
     IRBuilder<> builder(call);
     Function* callee = call->getCalledFunction();
-    if (!callee || !callee->isDeclaration()) return done();
+    if (!callee || !callee->isDeclaration()) return true;
     StringRef name = callee->getName();
     if (callee->isIntrinsic()) {
-      if (callee->getIntrinsicID() != Intrinsic::trap && callee->getIntrinsicID() != Intrinsic::debugtrap)
-        return done();
-      return replace(call, fault(builder));
+      const Intrinsic::ID id = callee->getIntrinsicID();
+      return (id != Intrinsic::trap && id != Intrinsic::debugtrap) || replace(call, fault(builder));
     }
     if (Value* value = runtime_call(builder, *call, name)) return replace(call, value);
-    if (!name.consume_front("nvvm.")) return done();
+    if (!name.consume_front("nvvm.")) return true;
     if (Value* value = nvvm_call(builder, *call, name)) return replace(call, value);
     const std::string library_name = device_library_name(name);
-    if (library_name.empty())
-      return refused("the CPU device does not support the intrinsic llvm.nvvm." + name.str() + " (" + place_of(*call) +
-                     ")");
+    if (library_name.empty()) return false;
     call->setCalledFunction(cast<Function>(
         call->getModule()->getOrInsertFunction(library_name, call->getFunctionType(), AttributeList()).getCallee()));
-    return done();
+    return true;
   }
 
  private:
-  static Status replace(CallInst* call, Value* value) {
+  static bool replace(CallInst* call, Value* value) {
     if (!call->getType()->isVoidTy()) call->replaceAllUsesWith(value);
     call->eraseFromParent();
-    return done();
+    return true;
   }
 
   Value* block(IRBuilderBase& builder) { return load_thread_field(builder, thread_, ThreadField::block); }
@@ -257,21 +255,22 @@ class IntrinsicLowering {
 
 }  // namespace
 
-Status lower_intrinsics(DeviceModule& device) {
+void lower_intrinsics(DeviceModule& device) {
   for (Function& function : *device.module) {
-    if (function.isDeclaration()) continue;
+    if (function.isDeclaration() || device.refused.contains(&function)) continue;
     SmallVector<CallInst*, 32> calls;
     for (Instruction& instruction : instructions(function)) {
       if (auto* call = dyn_cast<CallInst>(&instruction)) calls.push_back(call);
       else if (isa<InvokeInst>(instruction) || isa<CallBrInst>(instruction))
-        return refused("exceptions and asm goto in device code (" + place_of(instruction) + ")");
+        device.refuse(instruction, "the CPU device does not support exceptions and asm goto in device code");
     }
     IntrinsicLowering lowering(function);
-    for (CallInst* call : calls) KERNELIFT_TRY(lowering.lower(call));
+    for (CallInst* call : calls)
+      if (!lowering.lower(call))
+        device.refuse(*call, "the CPU device does not support the intrinsic llvm." + call->getCalledFunction()->getName().str());
   }
   for (Function& function : make_early_inc_range(*device.module))
     if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();
-  return done();
 }
 
 }  // namespace kernelift::cpu

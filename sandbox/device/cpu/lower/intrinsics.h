@@ -4,8 +4,9 @@
 
 namespace kernelift::cpu {
 
-/// Refuses, by name and place, what has no meaning here. What is plain arithmetic becomes calls of the device library.
-Status lower_intrinsics(DeviceModule& device);
+/// Refuses functions, by name and place, for what has no meaning here. What is plain arithmetic becomes calls of the device
+/// library.
+void lower_intrinsics(DeviceModule& device);
 
 /// Conversions and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
 void define_arithmetic(DeviceModule& device);

@@ -56,8 +56,10 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
   define_arithmetic(device);
-  KERNELIFT_TRY(lower_assembly(device));
-  KERNELIFT_TRY(lower_intrinsics(device));
+  lower_assembly(device);
+  lower_intrinsics(device);
+  refuse_unknown_mathematics(device);
+  KERNELIFT_TRY(settle_refusals(device, !options.leave_out_refused));
   KERNELIFT_TRY(link_device_library(*device.module));
   give_host_attributes(*device.module, *machine);
   prepare(device, *machine);
@@ -75,6 +77,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_ASSIGN(image.elf, emit_shared_object(*device.module, *machine, sizes));
   for (const Kernel& kernel : device.kernels)
     image.kernels.push_back({kernel.name, mode_name(kernel.mode), kernel.mode_reason, sizes["kl.run." + kernel.name]});
+  for (const Kernel& kernel : device.left_out) image.kernels.push_back({kernel.name, "refused", kernel.mode_reason});
   return image;
 }
 

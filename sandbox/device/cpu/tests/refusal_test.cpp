@@ -25,6 +25,12 @@ TEST(Refused, UnknownAssemblyWithItsTextAndPlace) {
   EXPECT_NE(message.find("test.cu:2"), std::string::npos) << message;
 }
 
+TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
+  const std::string message = refusal(
+      "__global__ void k(float* p) { float x; asm(\"{ .reg .f32 t; mov.f32 t, %1; mma.sync %0, t; }\" : \"=f\"(x) : \"f\"(*p)); *p = x; }");
+  EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync $0, t\" (test.cu:1)");
+}
+
 TEST(Refused, AssemblyWithBranches) {
   EXPECT_NE(refusal("__global__ void k() { asm volatile(\"{ L: bra L; }\"); }").find("label"), std::string::npos);
 }
@@ -55,6 +61,45 @@ TEST(Refused, NothingInCodeThatNoKernelReaches) {
   EXPECT_EQ(refusal("__device__ int elsewhere(int);\n__device__ int unused(int x) { return elsewhere(x); }\n__global__ "
                     "void k(int* p) { *p = 1; }"),
             "");
+}
+
+constexpr const char* kMixed = R"(
+__device__ __noinline__ float tensor(float x) { asm volatile("mma.sync.frobnicate.f32 %0, %0;" : "+f"(x)); return x; }
+__device__ __noinline__ float twice(float x) { return 2 * x; }
+__device__ float (*table[])(float) = {twice, tensor};
+extern "C" __device__ float __nv_nosuch(float);
+__global__ void plain(float* p) { *p = twice(*p); }
+__global__ void direct(float* p) { *p = tensor(*p); }
+__global__ void pointed(float* p) { *p = table[0](*p); }
+__global__ void counter(float* p) { *p = __nvvm_read_ptx_sreg_pm0(); }
+__global__ void library(float* p) { *p = __nv_nosuch(*p); }
+)";
+
+TEST(LeftOut, AreTheKernelsThatReachSomethingUnsupportedAndNoOthers) {
+  LowerOptions options;
+  options.leave_out_refused = true;
+  const TestImage image = build(kMixed, options);
+  float value = 21;
+  EXPECT_TRUE(image.run("plain", grid(1, 1), &value).ok());
+  EXPECT_EQ(value, 42);
+  const std::pair<const char*, const char*> kReasons[] = {
+      {"direct", "inline PTX \"mma.sync.frobnicate.f32 $0, $0\" (test.cu:2)"},
+      {"pointed", "inline PTX \"mma.sync.frobnicate.f32 $0, $0\" (test.cu:2)"},
+      {"counter", "the intrinsic llvm.nvvm.read.ptx.sreg.pm0 (test.cu:9)"},
+      {"library", "no function __nv_nosuch (test.cu:10)"}};
+  for (const auto& [kernel, reason] : kReasons) {
+    EXPECT_EQ(image.mode(kernel), "refused");
+    const LaunchOutcome outcome = image.run(kernel, grid(1, 1), &value);
+    EXPECT_EQ(outcome.fault, LaunchFault::Unsupported) << kernel;
+    EXPECT_NE(outcome.detail.find(reason), std::string::npos) << outcome.detail;
+  }
+  EXPECT_EQ(value, 42);
+}
+
+TEST(LeftOut, IsNothingWhereTheModuleAsAWholeIsWrong) {
+  LowerOptions options;
+  options.leave_out_refused = true;
+  EXPECT_FALSE(lower_text("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }", options).ok());
 }
 
 TEST(Image, DamagedBytesAreRefusedNotCrashedOn) {

@@ -33,7 +33,7 @@ class Tables {
     std::vector<Constant*> parameters;
     for (const KernelParameter& parameter : kernel.parameters)
       parameters.push_back(record({word(parameter.offset), word(parameter.size)}));
-    return record({text(kernel.name), kernel.run, word(kernel.mode), text(kernel.mode_reason),
+    return record({text(kernel.name), kernel.run ? kernel.run : null(), word(kernel.mode), text(kernel.mode_reason),
                    word(kernel.parameters.size()), word(kernel.parameter_bytes), array(parameters),
                    word(kernel.static_shared_bytes), word(kernel.frame_bytes), word(kernel.stack_bytes),
                    word(kernel.max_threads), word(kernel.flags)});
@@ -61,7 +61,8 @@ void add_image_tables(DeviceModule& device) {
     variable.global->setExternallyInitialized(true);
   }
   std::vector<Constant*> kernels, variables;
-  for (const Kernel& kernel : device.kernels) kernels.push_back(tables.kernel(kernel));
+  for (const auto* list : {&device.kernels, &device.left_out})
+    for (const Kernel& kernel : *list) kernels.push_back(tables.kernel(kernel));
   for (const Variable& variable : device.variables) variables.push_back(tables.variable(variable));
   Constant* image = tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION),
                                    tables.word(kernels.size()), tables.word(variables.size()), tables.word(device.architecture),

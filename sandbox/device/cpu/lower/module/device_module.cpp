@@ -5,6 +5,7 @@
 
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
@@ -140,6 +141,29 @@ bool is_provided_function(StringRef name) {
                                              "__cxa_deleted_virtual",
                                              "abort"};
   return name.starts_with("__nv_") || name.starts_with("__nvvm_") || kNames.contains(name);
+}
+
+void DeviceModule::refuse(Instruction& at, const std::string& what, const std::string& detail) {
+  refused.try_emplace(at.getFunction(), what + " (" + place_of(at) + ")" + (detail.empty() ? "" : ": " + detail));
+}
+
+SetVector<Function*> reachable_from(Function* root) {
+  SetVector<Function*> reached;
+  reached.insert(root);
+  bool indirect = false;
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (Instruction& instruction : instructions(*reached[next])) {
+      auto* call = dyn_cast<CallBase>(&instruction);
+      if (!call || call->isInlineAsm()) continue;
+      if (auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts())) {
+        if (!callee->isDeclaration()) reached.insert(callee);
+      } else if (!indirect) {
+        indirect = true;
+        for (Function& function : *root->getParent())
+          if (!function.isDeclaration() && function.hasAddressTaken()) reached.insert(&function);
+      }
+    }
+  return reached;
 }
 
 Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {

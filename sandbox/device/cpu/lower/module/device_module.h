@@ -1,6 +1,8 @@
 // What lower() knows about a module of device code while the passes work on it: its kernels with their packed
 // parameters, its variables, and where shared variables lie in a block's arena.
 #pragma once
+#include <llvm/ADT/SetVector.h>
+
 #include <array>
 #include <optional>
 
@@ -36,6 +38,12 @@ struct Variable {
 struct DeviceModule {
   std::unique_ptr<llvm::Module> module;
   std::vector<Kernel> kernels;
+  std::vector<Kernel> left_out;  ///< Kernels that reach a refused function; without a body, mode_reason says why.
+  /// Functions that hold something unsupported, and the first such thing: settle_refusals() says what comes of it.
+  std::map<llvm::Function*, std::string> refused;
+
+  /// "<what> (<place of at>): <detail>" is not supported: the function that holds `at` is refused.
+  void refuse(llvm::Instruction& at, const std::string& what, const std::string& detail = "");
   std::vector<Variable> variables;
   uint32_t architecture = 0;  ///< 75 of sm_75.
 
@@ -46,6 +54,13 @@ struct DeviceModule {
 /// "kernel.cu:12" of an instruction, or the function's demangled name where there is no line.
 std::string place_of(const llvm::Instruction& instruction);
 std::string readable_name(llvm::StringRef mangled);
+
+/// Functions that may run when `root` does, itself first: those it calls, and every one whose address is taken if any call is
+/// indirect.
+llvm::SetVector<llvm::Function*> reachable_from(llvm::Function* root);
+
+/// Takes refused functions and the kernels that reach one out of the module; with `refuse_all` an Error if there are any.
+Status settle_refusals(DeviceModule& device, bool refuse_all);
 
 /// Lists kernels and variables, drops what no kernel reaches, and refuses what is external to the module.
 Result<DeviceModule> read_device_module(std::unique_ptr<llvm::Module> module);

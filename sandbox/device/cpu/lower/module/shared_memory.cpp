@@ -6,7 +6,6 @@
 //
 // The addresses themselves are written as shared.offset(i64) marker calls here, and become loads of the block's arena
 // pointer once functions have their hidden thread parameter (retarget.cpp).
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/ReplaceConstant.h>
 
 #include <set>
@@ -21,27 +20,6 @@ using namespace llvm;
 namespace {
 
 constexpr unsigned kSharedSpace = 3;
-
-/// Functions that may run when `root` does: direct callees, and every address-taken function if any call is indirect.
-std::set<Function*> reachable_from(Function* root, const std::vector<Function*>& address_taken) {
-  std::set<Function*> seen = {root};
-  std::vector<Function*> work = {root};
-  auto visit = [&](Function* function) {
-    if (!function->isDeclaration() && seen.insert(function).second) work.push_back(function);
-  };
-  while (!work.empty()) {
-    Function* function = work.back();
-    work.pop_back();
-    for (Instruction& instruction : instructions(*function)) {
-      auto* call = dyn_cast<CallBase>(&instruction);
-      if (!call || call->isInlineAsm()) continue;
-      if (auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts())) visit(callee);
-      else
-        for (Function* taken : address_taken) visit(taken);
-    }
-  }
-  return seen;
-}
 
 struct Placement {
   uint64_t offset, size;
@@ -61,11 +39,8 @@ Status place_shared_variables(DeviceModule& device) {
 
   SmallVector<Constant*, 8> constants(shared.begin(), shared.end());
   convertUsersOfConstantsToInstructions(constants);
-  std::vector<Function*> address_taken;
-  for (Function& function : module)
-    if (!function.isDeclaration() && function.hasAddressTaken()) address_taken.push_back(&function);
-  std::vector<std::set<Function*>> reach;
-  for (Kernel& kernel : device.kernels) reach.push_back(reachable_from(kernel.body, address_taken));
+  std::vector<SetVector<Function*>> reach;
+  for (Kernel& kernel : device.kernels) reach.push_back(reachable_from(kernel.body));
 
   std::map<GlobalVariable*, std::set<size_t>> kernels_of;
   for (GlobalVariable* global : shared)

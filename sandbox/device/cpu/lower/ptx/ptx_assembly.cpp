@@ -21,14 +21,16 @@ class Translator {
  public:
   Translator(CallInst& call, const PtxText& text) : call_(call), text_(text), operands_(call, text), builder_(&call) {}
 
-  /// The call's value (nullptr for none), or what is not supported.
-  Result<Value*> run() {
+  /// The first statement that is not supported; nullptr if all are.
+  const PtxStatement* run() {
     for (const PtxStatement& statement : text_.statements)
-      if (!translate(statement))
-        return refused(problem_.empty() ? operands_.problem().empty() ? statement.text : operands_.problem()
-                                        : problem_);
-    return operands_.result(builder_);
+      if (!translate(statement)) return &statement;
+    return nullptr;
   }
+  /// What is wrong with that statement, if there is more to say than that it is not known.
+  const std::string& problem() const { return operands_.problem(); }
+  /// The call's value, once all are translated; nullptr for a call without one.
+  Value* result() { return operands_.result(builder_); }
 
  private:
   bool translate(const PtxStatement& statement) {
@@ -565,30 +567,33 @@ class Translator {
   PtxOperands operands_;
   IRBuilder<> builder_;
   const PtxStatement* now_ = nullptr;
-  std::string problem_;
 };
 
 }  // namespace
 
-Status lower_assembly(DeviceModule& device) {
+void lower_assembly(DeviceModule& device) {
   SmallVector<CallInst*, 16> calls;
   for (Function& function : *device.module)
     for (Instruction& instruction : instructions(function))
       if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm()) calls.push_back(call);
   for (CallInst* call : calls) {
-    const std::string assembly = cast<InlineAsm>(call->getCalledOperand())->getAsmString().str();
-    auto refusal = [&](const std::string& what) {
-      return refused("the CPU device does not support inline PTX \"" + assembly + "\" (" + place_of(*call) +
-                     "): " + what);
+    auto refuse = [&](const std::string& text, const std::string& why) {
+      device.refuse(*call, "the CPU device does not support inline PTX \"" + text + "\"", why);
     };
+    const std::string assembly = cast<InlineAsm>(call->getCalledOperand())->getAsmString().str();
     auto text = parse_ptx(assembly);
-    if (!text.ok()) return refusal(text.error().message);
-    auto value = Translator(*call, *text).run();
-    if (!value.ok()) return refusal(value.error().message);
-    if (*value) call->replaceAllUsesWith(*value);
+    if (!text.ok()) {
+      refuse(assembly, text.error().message);
+      continue;
+    }
+    Translator translator(*call, *text);
+    if (const PtxStatement* unknown = translator.run()) {
+      refuse(unknown->text, translator.problem());
+      continue;
+    }
+    if (Value* value = translator.result()) call->replaceAllUsesWith(value);
     call->eraseFromParent();
   }
-  return done();
 }
 
 }  // namespace kernelift::cpu

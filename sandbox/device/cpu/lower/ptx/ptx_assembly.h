@@ -4,7 +4,7 @@
 
 namespace kernelift::cpu {
 
-/// Refuses, with its text and place, assembly that is not understood.
-Status lower_assembly(DeviceModule& device);
+/// Refuses functions, with its text and place, for assembly that is not understood.
+void lower_assembly(DeviceModule& device);
 
 }  // namespace kernelift::cpu

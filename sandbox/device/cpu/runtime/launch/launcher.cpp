@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/launch/guard.h"
@@ -150,16 +151,22 @@ cudaError_t run_launch(const Launch& launch) {
   options.workers = wanted_workers();
   options.no_progress_timeout = kNoProgress;
   GuardedOutcome outcome = launch_guarded(kernel, geometry, launch.arguments.get(), options);
-  if (told) told->launch_end(&record, outcome.launch.seconds);
+  cudaError_t error = outcome.fault_signal ? outcome.error : error_of(outcome.launch.fault);
+  if (told) told->launch_end(&record, error == cudaSuccess ? outcome.launch.seconds : -1);
   in_launch = false;
 
-  cudaError_t error = outcome.fault_signal ? outcome.error : error_of(outcome.launch.fault);
   if (error == cudaSuccess) return cudaSuccess;
+  if (kernel.mode == KL_MODE_REFUSED && std::exchange(launch.function->refusal_told, true)) return error;
   explain("kernel %s %s: %s", demangled(kernel.name).c_str(), geometry.text().c_str(),
           outcome.fault_signal ? outcome.detail.c_str() : outcome.launch.detail.c_str());
   if (!poisons_device(error)) return error;
   set_device_fault(error);
   return cudaSuccess;
+}
+
+std::unique_lock<std::mutex> memory_turn() {
+  if (!recorder || in_launch) return {};
+  return std::unique_lock(launch_mutex());
 }
 
 void wait_for_launches() {

@@ -26,6 +26,7 @@ struct Function {
   const kl_kernel* kernel = nullptr;
   const kl_image* image = nullptr;
   uint32_t max_dynamic_shared = 0;  ///< Raised by cudaFuncSetAttribute; 0: the device's default.
+  bool refusal_told = false;        ///< That the device cannot run it was said, once.
   std::string trouble;
 };
 

@@ -1,6 +1,6 @@
 // Device memory: one range of addresses reserved at a fixed place, from which every allocation is cut. The placement
 // depends on nothing but the sequence of calls, so an application's buffers have the same addresses in every run, and
-// a replay process can map a recorded buffer where it was (DESIGN D2). Large allocations are mapped page by page with
+// a replay process can map a recorded buffer where it was. Large allocations are mapped page by page with
 // an inaccessible guard behind them, so that a kernel running past its buffer faults; small ones share chunks, with a
 // gap between them. Two allocations never share a byte, nor a 256-byte line.
 #pragma once

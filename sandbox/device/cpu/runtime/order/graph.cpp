@@ -137,7 +137,7 @@ void destroy_exec(GraphExec* exec) {
 cudaError_t run_graph(GraphExec& exec) {
   for (const GraphExec::Step& step : exec.steps) {
     if (!step.run || !step.enabled) continue;
-    if (cudaError_t error = step.run()) return error;
+    if (cudaError_t error = in_turn(step.type, step.run)) return error;
   }
   return cudaSuccess;
 }

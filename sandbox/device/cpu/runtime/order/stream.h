@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sandbox/device/cpu/runtime/abi.h"
+#include "sandbox/device/cpu/runtime/launch/recorder.h"
 
 namespace kernelift::cudart {
 
@@ -71,6 +72,13 @@ cudaError_t capture_node(Stream* stream, NodeType type, std::function<cudaError_
 cudaError_t check_no_capture(Stream* stream);
 extern std::atomic<int> open_captures;
 
+/// Does `work`, which may change memory, in turn with launches (launch/recorder.h); a kernel takes its turn by itself.
+template <class Work>
+cudaError_t in_turn(NodeType type, const Work& work) {
+  auto turn = type == NodeType::Memcpy || type == NodeType::Memset ? memory_turn() : std::unique_lock<std::mutex>();
+  return work();
+}
+
 /// Does `work` in stream order: at once, or as a graph node while the stream captures. `work` must own its data.
 template <class Work>
 cudaError_t in_stream(cudaStream_t handle, NodeType type, Work&& work) {
@@ -81,7 +89,7 @@ cudaError_t in_stream(cudaStream_t handle, NodeType type, Work&& work) {
     if (cudaError_t error = check_no_capture(stream)) return error;
   }
   wait_for_callbacks(stream);
-  return work();
+  return in_turn(type, work);
 }
 
 }  // namespace kernelift::cudart

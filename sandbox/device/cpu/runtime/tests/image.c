@@ -54,6 +54,7 @@ static const kl_kernel kernels[] = {
     {"_Z6dividei", divide, KL_MODE_LOOP, "", 1, 4, int_parameter, 0, 0, 0, 0, 0},
     {"_Z6sharedv", dynamic_shared, KL_MODE_LOOP, "", 0, 0, NULL, 1024, 0, 0, 0, 0},
     {"_Z7boundedv", nothing, KL_MODE_LOOP, "", 0, 0, NULL, 0, 0, 0, 128, 0},
+    {"_Z7refusedv", NULL, KL_MODE_REFUSED, "the CPU device does not support mma (k.cu:3)", 0, 0, NULL, 0, 0, 0, 0, 0},
 };
 static const kl_variable variables[] = {
     {"device_counter", &device_counter, sizeof device_counter, 0},

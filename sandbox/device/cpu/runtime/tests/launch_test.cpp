@@ -56,6 +56,17 @@ TEST_F(Launch, UnknownFunctionAndKernelWithoutImageHaveErrorsOfTheirOwn) {
   CHECK_CUDA(launch(stub.nothing, 1, 1));
 }
 
+TEST_F(Launch, OfAKernelThatTheDeviceCannotRunSaysWhyAndHarmsNothing) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) EXPECT_CUDA(cudaErrorNotSupported, launch(stub.refused, 1, 32));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "kernelift: kernel refused() <<<(1,1,1), (32,1,1)>>>: the CPU device does not support mma (k.cu:3)\n");
+  EXPECT_CUDA(cudaErrorNotSupported, cudaGetLastError());
+  CHECK_CUDA(cudaGetLastError());
+  CHECK_CUDA(launch(stub.nothing, 1, 1));
+  CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 TEST_F(Launch, MoreDynamicSharedMemoryThan48KNeedsTheFunctionAttribute) {
   constexpr int kMaxDynamicShared = 8;
   CHECK_CUDA(launch(stub.shared, 1, 1, {}, 47 << 10));

@@ -32,6 +32,7 @@ RegisteredUnit::RegisteredUnit(const void* blob, Stub& stubs) : wrapper_{0x46624
   kernel(stubs.divide, "_Z6dividei");
   kernel(stubs.shared, "_Z6sharedv");
   kernel(stubs.bounded, "_Z7boundedv");
+  kernel(stubs.refused, "_Z7refusedv");
   kernel(stubs.absent, "_Z6absentv");
   auto variable = [&](void* host, const char* name, size_t size) {
     __cudaRegisterVar(handle_, static_cast<char*>(host), const_cast<char*>(name), name, 0, size, 0, 0);

@@ -11,7 +11,7 @@ namespace kernelift::cudart {
 
 /// Only the addresses of stubs and shadows matter.
 struct Stub {
-  char add, store, fail, stop, nothing, bump, recurse, divide, shared, bounded, absent;
+  char add, store, fail, stop, nothing, bump, recurse, divide, shared, bounded, refused, absent;
   int counter;
   float table[64];
 };
