@@ -35,8 +35,12 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   // With the CPU device the folder is the toolkit, by every name that build systems know for it.
   for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
     options.environment.emplace_back(name, config.root.string());
-  options.environment.emplace_back("CUDACXX", (config.root / "bin" / "nvcc").string());
-  options.environment.emplace_back("HIP_PLATFORM", "nvidia");
+  // And its compilers, where they are not found by PATH: CMake's for CUDA and HIP, which wants no hipcc, and Makefiles' `?=`.
+  for (const auto& [name, compiler] : {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
+    options.environment.emplace_back(name, (config.root / "bin" / compiler).string());
+  options.environment.emplace_back("HIP_PLATFORM", "amd");
+  const char* prefixes = std::getenv("CMAKE_PREFIX_PATH");
+  options.environment.emplace_back("CMAKE_PREFIX_PATH", config.root.string() + (prefixes ? ":" + std::string(prefixes) : ""));
   return options;
 }
 
