@@ -77,12 +77,16 @@ class NurseryProcess {
 
   void spawn() {
     auto ends = Channel::pair();
-    Descriptor memory(memfd_create("kernelift-cell", MFD_CLOEXEC));
+    Descriptor memory(memfd_create("kernelift-cell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     WorkerCell* cell = nullptr;
-    if (memory && ftruncate(memory.get(), sizeof(WorkerCell)) == 0) cell = map_cell(memory.get());
+    // Sealed: a worker that shortens it would take the memory from under its owner's reads.
+    if (memory && ftruncate(memory.get(), sizeof(WorkerCell)) == 0 &&
+        fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+      cell = map_cell(memory.get());
     pid_t self = getpid(), child = ends.ok() && cell ? fork() : -1;
     if (child == 0) {
       control_.close();
+      memory.reset();
       std::signal(SIGINT, SIG_IGN);
       sigprocmask(SIG_SETMASK, &unblocked_, nullptr);
       ends->first.close();

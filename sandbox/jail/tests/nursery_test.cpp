@@ -25,6 +25,8 @@ void obey(Channel& channel, WorkerCell& cell) {
     if (frame.body == "crash") *reinterpret_cast<volatile int*>(8) = 0;
     if (frame.body == "loop")
       for (volatile unsigned i = 0;; i = i + 1) {}
+    if (frame.body == "shrink")
+      for (int fd = STDERR_FILENO + 1; fd < 64; ++fd) (void)!ftruncate(fd, 0);
     if (frame.body == "garbage") {
       std::string noise(100, '\xff');
       (void)!write(channel.fd(), noise.data(), noise.size());
@@ -44,6 +46,14 @@ Worker spawn(Nursery& nursery) {
   auto worker = nursery.spawn();
   EXPECT_TRUE(worker.ok());
   return std::move(*worker);
+}
+
+TEST(Nursery, KeepsTheCellReadableWhateverItsWorkerDoesToTheFile) {
+  auto nursery = start();
+  Worker worker = spawn(*nursery);
+  ASSERT_TRUE(worker.channel().send(1, "shrink"));
+  ASSERT_TRUE(worker.channel().receive(after(kLong)));
+  EXPECT_EQ(worker.cell().read_stage(), "shrink");
 }
 
 TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {

@@ -28,6 +28,8 @@ TEST(Cubin, ReadsWhatPtxasSaysOfEachKernel) {
   EXPECT_EQ(facts["kbig"].shared_bytes, 80000u);
   EXPECT_EQ(facts["k3"].registers, 16u);
   EXPECT_EQ(facts["k3"].shared_bytes, 0u);
+  const std::string giant(200'000, 'k');  // Templates of templates are mangled to such names.
+  EXPECT_EQ(facts_from_log("Compiling entry function '" + giant + "' for 'sm_90'\nUsed 7 registers\n")[giant].registers, 7u);
 }
 
 TEST(Cubin, TellsALimitFromAMistake) {
