@@ -44,7 +44,7 @@ bool NearerReference::settle(std::span<const std::byte> reference) {
     }
     double spread = std::sqrt(variance), error = spread / std::sqrt(runs_), radius = 0;
     if (off > kClearlyOff * error) {
-      double scale = scale_of(type_, reference.subspan(begin * type_.width, (end - begin) * type_.width));
+      double scale = scale_of(type_, reference.subspan(begin * type_.width, (end - begin) * type_.width)).rms;
       radius = std::min(kShareOfError * off, scale > 0 ? granted_envelope(type_, spread / scale) * scale : 0);
     }
     radius_.push_back(radius > error ? radius : 0);

@@ -29,7 +29,7 @@ bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
     T value;
     std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
     T larger = static_cast<T>(value * factor(kMove, draw(seed, i)));
-    if (!std::isfinite(larger) || larger == value) continue;
+    if (!std::isfinite(larger) || larger == value || !std::isnormal(value)) continue;
     std::memcpy(&bytes[i * sizeof(T)], &larger, sizeof(T));
     any = true;
   }
@@ -51,18 +51,22 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
     const Lane& lane = layout.lanes[index];
     if (!lane.type.is_float()) continue;
     auto at = [&](size_t element) { return &bytes[element * layout.stride + lane.offset]; };
+    auto denormal = [&](size_t i) { return judging::is_denormal(static_cast<judging::u32>(lane.type.kind), bits_of(lane.type, at(i))); };
+    bool integers = false;
+    for (size_t i = 0; i < count && !integers; ++i) integers = denormal(i);
+    auto stays = [&](size_t i) { return integers && (denormal(i) || lane.type.real(at(i)) == 0); };
     for (size_t i = 0; i < count; ++i) {
       uint64_t random = draw(seed + index, i);
       if (kind == Perturbation::Jitter) {
         double value = lane.type.real(at(i));
-        if (value == 0 || !std::isfinite(value)) continue;
+        if (value == 0 || !std::isfinite(value) || stays(i)) continue;
         double larger = value * factor(lane.type.width == kNarrowWidth ? kNarrowMove : kMove, random);
         std::byte before[sizeof(double)];
         std::memcpy(before, at(i), lane.type.width);
         lane.type.set_real(at(i), larger);
         if (!std::isfinite(lane.type.real(at(i)))) std::memcpy(at(i), before, lane.type.width);
         any |= std::memcmp(before, at(i), lane.type.width) != 0;
-      } else if (i + 1 < count && random % 2) {
+      } else if (i + 1 < count && random % 2 && !stays(i) && !stays(i + 1)) {
         any |= std::memcmp(at(i), at(i + 1), lane.type.width) != 0;
         std::swap_ranges(at(i), at(i) + lane.type.width, at(i + 1));
         ++i;

@@ -9,25 +9,40 @@ namespace kernelift {
 namespace {
 
 constexpr double kMargin = 4;
+// Two runs of one program are nearer to each other than two programs; but only a few were seen.
+constexpr double kRunMargin = 2;
+// The geometric mean tells less of what an element's terms were: small numbers among the others bring it down.
+constexpr double kTypicalMargin = 4;
 constexpr double kCapUnits = 800;      // Of ElementType::epsilon: 9.5e-5 for float.
 constexpr double kNarrowCapUnits = 4;  // Half and bfloat16 results are rounded from wider arithmetic.
 constexpr uint32_t kNarrowWidth = 2;
 
+void widen(FloatTolerance& tolerance, double envelope, double typical) {
+  if (envelope <= 0) return;
+  tolerance.typical = tolerance.envelope > 0 ? std::max(tolerance.typical, typical) : typical;
+  tolerance.envelope = std::max(tolerance.envelope, envelope);
+}
+
 }  // namespace
+
+double free_ulps(const ElementType& type) { return FloatTolerance::standard(type).ulps / kMargin; }
 
 void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const std::byte> other) {
   if (!type_.is_float()) return;
+  const auto kind = static_cast<judging::u32>(type_.kind);
   const size_t width = type_.width, whole = std::min(reference.size(), other.size()) / width * width;
   for (size_t begin = 0; begin < whole; begin += kNeighbourhood) {
     size_t end = std::min(whole, begin + kNeighbourhood);
     if (std::memcmp(&reference[begin], &other[begin], end - begin) == 0) continue;
     double furthest = 0;
     for (size_t at = begin; at < end; at += width) {
-      double away = std::fabs(type_.real(&reference[at]) - type_.real(&other[at]));
-      if (std::isfinite(away)) furthest = std::max(furthest, away);
+      auto moved = judging::deviation(kind, type_.width, bits_of(type_, &reference[at]), bits_of(type_, &other[at]), free_ulps(type_));
+      furthest = std::max(furthest, moved.away), spread_.denormals |= moved.denormal;
     }
-    double scale = scale_of(type_, reference.subspan(begin, end - begin));
-    if (scale > 0) spread_ = std::max(spread_, furthest / scale);
+    if (furthest == 0) continue;
+    judging::Scale scale = scale_of(type_, reference.subspan(begin, end - begin));
+    if (scale.rms > 0) spread_.rms = std::max(spread_.rms, furthest / scale.rms);
+    if (scale.typical > 0) spread_.typical = std::max(spread_.typical, furthest / scale.typical);
   }
 }
 
@@ -37,7 +52,15 @@ double granted_envelope(const ElementType& type, double spread) {
   return std::min(cap, kMargin * spread);
 }
 
-double RoundingEnvelope::granted() const { return granted_envelope(type_, spread_); }
+void Spread::grant(const ElementType& type, FloatTolerance& tolerance) const {
+  widen(tolerance, granted_envelope(type, rms), kTypicalMargin * kMargin * typical);
+  tolerance.denormals |= denormals;
+}
+
+void Spread::grant_of_runs(FloatTolerance& tolerance) const {
+  widen(tolerance, kRunMargin * rms, kTypicalMargin * kRunMargin * typical);
+  tolerance.denormals |= denormals;
+}
 
 LaneEnvelopes::LaneEnvelopes(ElementLayout layout) : layout_(std::move(layout)) {
   for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
@@ -52,7 +75,7 @@ void LaneEnvelopes::add(std::span<const std::byte> reference, std::span<const st
 
 void LaneEnvelopes::grant(Yardstick& yardstick) const {
   for (size_t i = 0; i < lanes_.size(); ++i)
-    yardstick.tolerances[i].envelope = std::max(yardstick.tolerances[i].envelope, lanes_[i].granted());
+    lanes_[i].spread().grant(layout_.lanes[i].type, yardstick.tolerances[i]);
 }
 
 LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {

@@ -152,7 +152,7 @@ Runner::Results Runner::snapshot(size_t instance) const {
 std::optional<FloatTolerance> Runner::user_tolerance() const {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
   if (wanted.relative <= 0 && wanted.absolute <= 0) return std::nullopt;
-  return FloatTolerance{0, wanted.relative, wanted.absolute};
+  return FloatTolerance::given(wanted.relative, wanted.absolute);
 }
 
 std::string Runner::set_tolerances(size_t instance, const Results& first, const Results& other, bool& varies) {
@@ -166,12 +166,15 @@ std::string Runner::set_tolerances(size_t instance, const Results& first, const 
       const ElementType& type = layout.lanes[lane].type;
       FloatTolerance& tolerance = yardstick.tolerances[lane];
       if (given) tolerance = *given;
-      Comparison apart = Comparator(type, given ? tolerance : FloatTolerance::between_runs(type))
-                             .compare(lane_bytes(layout, lane, first[index], left), lane_bytes(layout, lane, other[index], right));
+      auto once = lane_bytes(layout, lane, first[index], left), again = lane_bytes(layout, lane, other[index], right);
+      Comparison apart = Comparator(type, given ? tolerance : FloatTolerance::between_runs(type)).compare(once, again);
       differing = std::max(differing, apart.mismatches);
       if (!type.is_float()) continue;
       varies |= apart.largest_ulps > 0;
-      if (!given) tolerance = tolerance.covering(apart.largest_ulps, apart.largest_absolute);
+      if (given || apart.largest_ulps == 0) continue;
+      RoundingEnvelope envelope(type);
+      envelope.add(once, again);
+      envelope.spread().grant_of_runs(tolerance);
     }
     if (differing > 0 && unsteady.empty()) unsteady = does_not_repeat(name, differing, first[index].size() / layout.stride);
   };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -86,6 +87,21 @@ TEST(Perturbation, KeepsZerosAndWhatIsNotFinite) {
   auto before = values;
   EXPECT_FALSE(perturb(ElementLayout::parse("float"), bytes_of(values), Perturbation::Jitter, 1));
   EXPECT_EQ(std::memcmp(values.data(), before.data(), values.size() * sizeof(float)), 0);
+}
+
+TEST(Perturbation, LeavesIntegersInMemoryOfFloatsAlone) {
+  // A float4 of a particle: its place, and in w its kind as an integer, which may be 0.
+  std::vector<float> particles;
+  for (int i = 0; i < 400; ++i) particles.push_back(i % 4 < 3 ? 1.5f + static_cast<float>(i) : std::bit_cast<float>(i / 4 % 5));
+  for (auto* layout : {"float4", "{float@0,float@4,float@8,float@12}16"})
+    for (auto kind : {Perturbation::Jitter, Perturbation::Swap}) {
+      auto moved = particles;
+      EXPECT_TRUE(perturb(ElementLayout::parse(layout), bytes_of(moved), kind, 1));
+      for (size_t i = 3; i < moved.size(); i += 4) {
+        int was = std::bit_cast<int>(particles[i]), is = std::bit_cast<int>(moved[i]);
+        EXPECT_TRUE(is == was) << layout << " " << i << " " << name(kind);
+      }
+    }
 }
 
 TEST(Perturbation, IsTheSameEveryTime) {

@@ -17,6 +17,11 @@ constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the firs
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
 
+/// As kl_spread leaves it.
+Spread spread_in(const judging::Finding& found) {
+  return {judging::from_bits(found.largest_absolute), judging::from_bits(found.largest_ulps), found.mismatches > 0};
+}
+
 }  // namespace
 
 int GpuRunner::calibration_rounds(double seconds) const {
@@ -32,7 +37,7 @@ Status GpuRunner::in_time() const {
 bool GpuRunner::user_tolerance(FloatTolerance& tolerance) const {
   Tolerance wanted = settings_.tolerance.value_or(mep_.tolerance);
   if (wanted.relative <= 0 && wanted.absolute <= 0) return false;
-  tolerance = FloatTolerance{0, wanted.relative, wanted.absolute};
+  tolerance = FloatTolerance::given(wanted.relative, wanted.absolute);
   return true;
 }
 
@@ -78,6 +83,11 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
   KERNELIFT_ASSIGN(auto found, support_->read_findings(findings));
   at = 0;
   std::string unsteady;
+  struct Moved {
+    GpuBuffer* buffer;
+    size_t region, row;
+  };
+  std::vector<Moved> moved;
   for (auto* buffers : {&memory.regions, &memory.variables})
     for (auto& buffer : *buffers)
       for (size_t row = 0; row < buffer.rows.size(); ++row) {
@@ -85,11 +95,18 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
         judging::Finding finding = seen ? found[at++] : judging::Finding{};
         if (finding.mismatches > 0 && unsteady.empty()) unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
         if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
-        FloatTolerance& tolerance = buffer.yardstick.tolerances[row];
-        double ulps = judging::from_bits(finding.largest_ulps);
-        varies |= ulps > 0;
-        if (!given) tolerance = tolerance.covering(ulps, judging::from_bits(finding.largest_absolute));
+        if (judging::from_bits(finding.largest_ulps) > 0) moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
       }
+  varies |= !moved.empty();
+  if (given || moved.empty()) return unsteady;
+  Steps measure(*support_);
+  measure.clear_findings(moved.size());
+  for (size_t i = 0; i < moved.size(); ++i)
+    measure.spread(moved[i].buffer->rows[moved[i].row], once[moved[i].region].address, moved[i].buffer->live, i);
+  if (outcome = measure.run(settings_.launch_limit); !outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
+  KERNELIFT_ASSIGN(found, support_->read_findings(moved.size()));
+  for (size_t i = 0; i < moved.size(); ++i)
+    spread_in(found[i]).grant_of_runs(moved[i].buffer->yardstick.tolerances[moved[i].row]);
   return unsteady;
 }
 
@@ -117,8 +134,7 @@ Result<bool> GpuRunner::widen_envelopes(const GpuCode& code, Place place) {
   KERNELIFT_ASSIGN(auto found, support_->read_findings(asked.size()));
   for (size_t at = 0; at < asked.size(); ++at) {
     auto [buffer, row] = asked[at];
-    double& envelope = buffer->yardstick.tolerances[row].envelope;
-    envelope = std::max(envelope, granted_envelope(buffer->rows[row].type, judging::from_bits(found[at].largest_absolute)));
+    spread_in(found[at]).grant(buffer->rows[row].type, buffer->yardstick.tolerances[row]);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "sandbox/judge/rounding_envelope.h"
 #include "sandbox/judge/timing/statistics.h"
 
 namespace kernelift {
@@ -117,12 +118,9 @@ void Steps::support_launch(uint64_t kernel, uint64_t blocks, T... arguments) {
 
 judging::Task Steps::task(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got,
                           size_t finding) const {
-  judging::Task task{};
-  task.expected = expected + row.offset, task.got = got + row.offset, task.count = row.count;
+  judging::Task task = task_of(row.type, tolerance);
+  task.expected = expected + row.offset, task.got = got + row.offset, task.count = row.count, task.stride = row.stride;
   task.into = support_.finding(finding);
-  task.kind = static_cast<judging::u32>(row.type.kind), task.width = row.type.width, task.stride = row.stride;
-  task.ulps = tolerance.ulps, task.relative = tolerance.relative;
-  task.absolute = tolerance.absolute, task.envelope = tolerance.envelope;
   return task;
 }
 
@@ -138,7 +136,9 @@ void Steps::compare(const Row& row, const FloatTolerance& tolerance, uint64_t ex
 
 void Steps::spread(const Row& row, uint64_t expected, uint64_t got, size_t finding) {
   if (row.count == 0 || !row.type.is_float()) return;
-  support_launch(support_.spread_, neighbourhoods(row), task(row, {}, expected, got, finding));
+  FloatTolerance free;
+  free.ulps = free_ulps(row.type);
+  support_launch(support_.spread_, neighbourhoods(row), task(row, free, expected, got, finding));
 }
 
 void Steps::check_canary(uint64_t begin, uint64_t bytes, std::byte byte, size_t finding) {

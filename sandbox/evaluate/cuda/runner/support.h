@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "sandbox/device/device.h"
-#include "sandbox/evaluate/cuda/runner/kernels/judging.h"
 #include "sandbox/judge/yardstick.h"
 
 namespace kernelift {

@@ -17,14 +17,14 @@ inline u64 expected_at(const Task& task, u64 i) { return load(at(task.expected +
 inline u64 got_at(const Task& task, u64 i) { return load(at(task.got + i * task.stride), task.width); }
 inline Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
 
-inline double scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
-  for (double factor = 1;;) {
-    double squares = 0, count = 0;
-    for (u64 i = begin; i < end; ++i)
-      if (double value = real(task.kind, expected_at(task, i)) * factor; is_finite(value)) squares += value * value, ++count;
-    if (double better = factor_for(squares); factor == 1 && better != 1) factor = better;
-    else return count > 0 ? std::sqrt(squares / count) / factor : 0;
-  }
+inline Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
+  Magnitudes all;
+  for (u64 i = begin; i < end; ++i) note(task.kind, task.width, expected_at(task, i), all);
+  Squares sizes(task.kind, task.width, all);
+  if (sizes.count == 0) return {};
+  double squares = 0;
+  for (u64 i = begin; i < end; ++i) squares += sizes.of(expected_at(task, i));
+  return sizes.scale(std::sqrt(squares / static_cast<double>(sizes.count)), all);
 }
 
 inline void compare_all(const Task& task) {
@@ -32,7 +32,7 @@ inline void compare_all(const Task& task) {
   u64 each = kNeighbourhoodBytes / task.width;
   for (u64 begin = 0; begin < task.count; begin += each) {
     u64 end = std::min(task.count, begin + each);
-    double allowed = task.envelope > 0 ? task.envelope * scale_of_neighbourhood(task, begin, end) : 0;
+    double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
     for (u64 i = begin; i < end; ++i) {
       Difference difference = compare(task, expected_at(task, i), got_at(task, i), allowed);
       if (difference.measured) {
@@ -48,12 +48,18 @@ inline void compare_all(const Task& task) {
 
 inline void spread_all(const Task& task) {
   u64 each = kNeighbourhoodBytes / task.width;
+  Finding& found = finding(task.into);
   for (u64 begin = 0; begin < task.count; begin += each) {
     u64 end = std::min(task.count, begin + each);
-    double scale = scale_of_neighbourhood(task, begin, end), largest = 0;
-    for (u64 i = begin; i < end && scale > 0; ++i)
-      if (double away = magnitude(real(task.kind, expected_at(task, i)) - real(task.kind, got_at(task, i))); is_finite(away)) largest = std::max(largest, away);
-    if (largest > 0) finding(task.into).largest_absolute = std::max(finding(task.into).largest_absolute, bits_of(largest / scale));
+    double largest = 0;
+    for (u64 i = begin; i < end; ++i) {
+      Deviation moved = deviation(task.kind, task.width, expected_at(task, i), got_at(task, i), task.ulps);
+      largest = std::max(largest, moved.away), found.mismatches += moved.denormal;
+    }
+    if (largest == 0) continue;
+    Scale scale = scale_of_neighbourhood(task, begin, end);
+    if (scale.rms > 0) found.largest_absolute = std::max(found.largest_absolute, bits_of(largest / scale.rms));
+    if (scale.typical > 0) found.largest_ulps = std::max(found.largest_ulps, bits_of(largest / scale.typical));
   }
 }
 

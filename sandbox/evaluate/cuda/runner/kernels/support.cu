@@ -1,7 +1,7 @@
 // Kernels of ours that run beside candidates: comparison, canaries, poison, restoring scattered ranges, flushing caches,
 // and holding the stream while the host queues what is to be timed. Compiled at build time by clang to PTX for the oldest
 // architecture that we support, which the driver finishes for the GPU at hand. No CUDA header is used.
-#include "judging.h"
+#include "sandbox/judge/judging.h"
 
 #include <__clang_cuda_builtin_vars.h>
 
@@ -61,19 +61,33 @@ __attribute__((device)) Neighbourhood neighbourhood(const Task& task, u64 n) {
   return {begin, begin + each < task.count ? begin + each : task.count};
 }
 
-/// The envelope's share of a neighbourhood's scale: the root mean square of its finite elements.
-__attribute__((device)) double envelope_of(const Task& task, Neighbourhood here) {
-  KL_SHARED static double sums[kMostThreads];
-  for (double factor = 1;;) {
-    double squares = 0, count = 0;
-    for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
-      double value = real(task.kind, expected_at(task, i)) * factor;
-      if (is_finite(value)) squares += value * value, count += 1;
-    }
-    squares = block_sum(squares, sums), count = block_sum(count, sums);
-    if (double better = factor_for(squares); factor == 1 && better != 1) factor = better;
-    else return count == 0 ? 0 : task.envelope * (__nvvm_sqrt_rn_d(squares / count) / factor);
+/// Of a block of at most kMostThreads, for every thread.
+__attribute__((device)) Magnitudes block_magnitudes(u32 width, const Magnitudes& own) {
+  KL_SHARED static u64 shared[kMostThreads * sizeof(Magnitudes) / sizeof(u64)];
+  auto* all = reinterpret_cast<Magnitudes*>(shared);
+  all[threadIdx.x] = own;
+  block_barrier();
+  for (u32 half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) merge(width, all[threadIdx.x], all[threadIdx.x + half]);
+    block_barrier();
   }
+  Magnitudes merged = all[0];
+  block_barrier();
+  return merged;
+}
+
+/// Twice through a neighbourhood, which lies in the caches: it has just been compared.
+__attribute__((device)) Scale scale_of(const Task& task, Neighbourhood here) {
+  KL_SHARED static double sums[kMostThreads];
+  Magnitudes all;
+  for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) note(task.kind, task.width, expected_at(task, i), all);
+  all = block_magnitudes(task.width, all);
+  Squares sizes(task.kind, task.width, all);
+  if (sizes.count == 0) return {};
+  double squares = 0;
+  for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) squares += sizes.of(expected_at(task, i));
+  squares = block_sum(squares, sums);
+  return sizes.scale(__nvvm_sqrt_rn_d(squares / static_cast<double>(sizes.count)), all);
 }
 
 __attribute__((device)) bool block_differs(const Task& task, Neighbourhood here) {
@@ -100,7 +114,7 @@ KL_KERNEL kl_compare(Task task) {
   for (u64 n = blockIdx.x; n < neighbourhoods_of(task); n += gridDim.x) {
     Neighbourhood here = neighbourhood(task, n);
     if (!block_differs(task, here)) continue;
-    double allowed = task.envelope > 0 ? envelope_of(task, here) : 0;
+    double allowed = task.envelope > 0 ? allowed_by(task, scale_of(task, here)) : 0;
     u64 mismatches = 0, first = kNone, worst = 0;
     double ulps = 0, absolute = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
@@ -125,20 +139,27 @@ KL_KERNEL kl_compare(Task task) {
   }
 }
 
-/// Largest deviation of a finite element, as a share of its neighbourhood's scale (judge/rounding_envelope.h), into
-/// largest_absolute. EXPECTS: a floating-point task, a block of kMostThreads.
+/// Largest deviations, as shares of their neighbourhoods' scales (judge/rounding_envelope.h): of the root mean square into
+/// largest_absolute, of the geometric mean into largest_ulps; denormals that moved are counted as mismatches. Elements
+/// within task.ulps are none. EXPECTS: a floating-point task, a block of kMostThreads.
 KL_KERNEL kl_spread(Task task) {
-  task.envelope = 1;
+  auto* finding = reinterpret_cast<Finding*>(task.into);
   for (u64 n = blockIdx.x; n < neighbourhoods_of(task); n += gridDim.x) {
     Neighbourhood here = neighbourhood(task, n);
     if (!block_differs(task, here)) continue;
-    double scale = envelope_of(task, here), largest = 0;
-    if (!(scale > 0)) continue;
+    double largest = 0;
+    u64 denormals = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
-      double away = magnitude(real(task.kind, expected_at(task, i)) - real(task.kind, got_at(task, i)));
-      if (is_finite(away) && away > largest) largest = away;
+      Deviation moved = deviation(task.kind, task.width, expected_at(task, i), got_at(task, i), task.ulps);
+      if (moved.away > largest) largest = moved.away;
+      denormals += moved.denormal;
     }
-    if (largest > 0) atomic_max(&reinterpret_cast<Finding*>(task.into)->largest_absolute, bits_of(largest / scale));
+    if (denormals > 0) atomic_add(&finding->mismatches, denormals);
+    if (__nvvm_bar0_or(largest > 0) == 0) continue;
+    Scale scale = scale_of(task, here);
+    if (largest == 0) continue;
+    if (scale.rms > 0) atomic_max(&finding->largest_absolute, bits_of(largest / scale.rms));
+    if (scale.typical > 0) atomic_max(&finding->largest_ulps, bits_of(largest / scale.typical));
   }
 }
 
@@ -181,7 +202,11 @@ KL_KERNEL kl_classify(Task task, u64 states, u32 byte) {
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
     u8* state = reinterpret_cast<u8*>(states) + i;
     u64 result = expected_at(task, i);
-    double allowed = task.kind >= kHalf ? task.envelope * magnitude(real(task.kind, result)) : 0;
+    double allowed = 0;
+    if (task.kind >= kHalf) {
+      double size = magnitude(real(task.kind, result));  // One element is its own neighbourhood.
+      allowed = allowed_by(task, {size, size});
+    }
     *state &= classify(task, result, got_at(task, i), poison, allowed);
     lost += *state == 0;
   }

@@ -1,0 +1,270 @@
+// The judge's arithmetic, one text for both judges: one element of one buffer against its reference, with the meaning that
+// comparator.h describes, and how large the numbers of a neighbourhood are. Compiled by clang for NVPTX into the GPU
+// runner's own kernels, and for the host's Comparator. So: no headers, no library calls, fixed-size types only.
+#pragma once
+
+#if defined(__CUDA__)
+#define KL_BOTH __attribute__((host)) __attribute__((device)) inline
+#else
+#define KL_BOTH inline
+#endif
+
+namespace kernelift::judging {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i64 = long long;
+
+/// In the order of ElementType::Kind.
+enum Kind : u32 { kBytes, kSigned, kUnsigned, kBool, kHalf, kBfloat16, kFloat, kDouble };
+
+constexpr u64 kNone = ~0ull;
+constexpr u32 kNeighbourhoodBytes = 4096;
+
+/// How one row of scalars is to be compared: a buffer, or one field of its structs. Passed to the kernel by value.
+struct Task {
+  u64 expected, got;  ///< Addresses of the first scalar.
+  u64 count;          ///< Scalars.
+  u64 into;           ///< Address of a Finding.
+  u32 kind, width;
+  u32 stride;          ///< Bytes from one scalar to the next.
+  u32 denormals;       ///< FloatTolerance::denormals.
+  double ulps, relative, absolute, envelope, typical;
+};
+
+/// What was found; zeroed, with `first` and `address` at kNone, before the comparison.
+struct Finding {
+  u64 mismatches;
+  u64 first;             ///< Smallest index of an element out of tolerance.
+  u64 worst;             ///< Distance as float bits above, neighbourhood below: one atomic maximum.
+  u64 largest_ulps;      ///< As double bits.
+  u64 largest_absolute;  ///< As double bits.
+  u64 address;           ///< Smallest address of a broken canary.
+};
+
+KL_BOTH double from_bits(u64 bits) {
+  double value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+KL_BOTH u64 bits_of(double value) {
+  u64 bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+KL_BOTH float float_from_bits(u32 bits) {
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+KL_BOTH u32 bits_of_float(float value) {
+  u32 bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// Buffers begin anywhere: bytes are put together one by one where they are not aligned.
+KL_BOTH u64 load(const u8* at, u32 width) {
+  u64 address = reinterpret_cast<u64>(at);
+  if (width == 4 && address % 4 == 0) return *reinterpret_cast<const u32*>(at);
+  if (width == 8 && address % 8 == 0) return *reinterpret_cast<const u64*>(at);
+  u64 value = 0;
+  for (u32 i = 0; i < width; ++i) value |= static_cast<u64>(at[i]) << (8 * i);
+  return value;
+}
+
+KL_BOTH double half_to_double(u32 half) {
+  u32 exponent = (half >> 10) & 31, mantissa = half & 1023;
+  u64 sign = static_cast<u64>(half >> 15) << 63;
+  if (exponent == 31) return from_bits(sign | 0x7ff0000000000000ull | (static_cast<u64>(mantissa) << 42));
+  if (exponent == 0) {
+    double magnitude = static_cast<double>(mantissa) * 0x1p-24;
+    return sign ? -magnitude : magnitude;
+  }
+  return from_bits(sign | (static_cast<u64>(exponent + 1023 - 15) << 52) | (static_cast<u64>(mantissa) << 42));
+}
+
+KL_BOTH double real(u32 kind, u64 bits) {
+  if (kind == kHalf) return half_to_double(static_cast<u32>(bits));
+  if (kind == kBfloat16) return float_from_bits(static_cast<u32>(bits) << 16);
+  if (kind == kFloat) return float_from_bits(static_cast<u32>(bits));
+  return from_bits(bits);
+}
+
+/// Sign and magnitude to two's complement: neighbouring floats differ by one.
+KL_BOTH i64 ordered(u64 bits, u32 width) {
+  u64 sign = 1ull << (8 * width - 1);
+  return bits & sign ? -static_cast<i64>(bits & (sign - 1)) : static_cast<i64>(bits);
+}
+
+KL_BOTH bool is_nan(double value) { return value != value; }
+KL_BOTH bool is_finite(double value) { return value - value == 0; }
+
+KL_BOTH double magnitude(double value) { return from_bits(bits_of(value) & ~(1ull << 63)); }
+
+/// Bits whose exponent is all zeros, and that are no zero: a number too small for its type, or an integer that was stored
+/// where a float belongs. Of half precision such numbers are results like others, and bfloat16 nobody stores integers in.
+KL_BOTH bool is_denormal(u32 kind, u64 bits) {
+  if (kind == kFloat) return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffu) != 0;
+  return kind == kDouble && (bits & (0x7ffull << 52)) == 0 && (bits & ((1ull << 52) - 1)) != 0;
+}
+
+/// What a neighbourhood's numbers are measured by, gathered in any order. Magnitudes are their bits without the sign, which
+/// are ordered as the numbers are and rise like their logarithms: the mean of the bits is near the geometric mean.
+struct Magnitudes {
+  u64 top = 0, next = 0;       ///< The largest, and the largest below it.
+  u64 tops = 0, count = 0;     ///< How many are the largest; how many there are at all: finite, and no zeros.
+  u64 zeros = 0;
+  u64 sum = 0;                 ///< Of the logarithms of all but the largest.
+};
+/// Half the digits of a double's logarithm, so that those of a neighbourhood have a sum.
+KL_BOTH u64 logarithm(u32 width, u64 magnitude) { return width == 8 ? magnitude >> 16 : magnitude; }
+KL_BOTH void merge(u32 width, Magnitudes& into, const Magnitudes& more) {
+  Magnitudes high = into, low = more;
+  if (more.top > into.top) high = more, low = into;
+  into.top = high.top, into.count = high.count + low.count, into.zeros = high.zeros + low.zeros;
+  into.sum = high.sum + low.sum;
+  if (high.top == low.top) {
+    into.tops = high.tops + low.tops, into.next = high.next > low.next ? high.next : low.next;
+  } else {
+    into.tops = high.tops, into.next = high.next > low.top ? high.next : low.top;
+    into.sum += low.tops * logarithm(width, low.top);
+  }
+}
+KL_BOTH void note(u32 kind, u32 width, u64 bits, Magnitudes& into) {
+  u64 key = bits & ((1ull << (8 * width - 1)) - 1);
+  if (!is_finite(real(kind, key))) return;
+  Magnitudes one;
+  if (key == 0) one.zeros = 1;
+  else one.top = key, one.tops = one.count = 1;
+  merge(width, into, one);
+}
+
+/// The largest magnitude that belongs to the others. What is larger than all others by more than any digits that they could
+/// owe it is no number of their kind: a mark, like FLT_MAX for "no distance yet".
+KL_BOTH u64 largest_of_kind(u32 kind, const Magnitudes& all) {
+  const double gap = kind == kDouble ? 0x1p60 : 0x1p32;  // 2^8 beyond the digits of double and float.
+  return all.next > 0 && real(kind, all.top) / gap > real(kind, all.next) ? all.next : all.top;
+}
+/// A power of two that brings numbers up to this one near 1: squares have half the range that numbers have.
+KL_BOTH double factor_for(double largest) {
+  u64 exponent = bits_of(largest) >> 52;
+  return from_bits((exponent >= 2045 ? 1 : exponent < 2 ? 2045 : 2046 - exponent) << 52);
+}
+/// The geometric mean, without the largest, which may be a mark that many elements bear.
+KL_BOTH double typical_of(u32 kind, u32 width, const Magnitudes& all) {
+  if (all.count == 0) return 0;
+  if (all.count == all.tops) return real(kind, all.top);
+  return real(kind, (all.sum / (all.count - all.tops)) << (width == 8 ? 16 : 0));
+}
+
+/// How large a neighbourhood's numbers are; 0 where there are none.
+struct Scale {
+  double rms = 0;      ///< Root mean square of all that are of a kind (largest_of_kind).
+  double typical = 0;  ///< Geometric mean.
+};
+/// The second way through a neighbourhood, for the root mean square.
+struct Squares {
+  u32 kind, width;
+  u64 largest, count;
+  double factor;
+
+  KL_BOTH Squares(u32 kind, u32 width, const Magnitudes& all) : kind(kind), width(width), largest(largest_of_kind(kind, all)) {
+    count = all.zeros + all.count - (largest < all.top ? all.tops : 0);
+    factor = factor_for(real(kind, largest));
+  }
+  KL_BOTH double of(u64 bits) const {
+    u64 key = bits & ((1ull << (8 * width - 1)) - 1);
+    double value = key <= largest ? real(kind, key) * factor : 0;
+    return value * value;
+  }
+  /// `root`: of the mean of all squares. EXPECTS: count > 0.
+  KL_BOTH Scale scale(double root, const Magnitudes& all) const { return {root / factor, typical_of(kind, width, all)}; }
+};
+/// What the envelope allows there. Both bounds hold for the original's own results, so both are asked.
+KL_BOTH double allowed_by(const Task& task, const Scale& scale) {
+  double by_rms = task.envelope * scale.rms, by_typical = task.typical * scale.typical;
+  return by_typical < by_rms ? by_typical : by_rms;
+}
+
+struct Difference {
+  bool mismatch = false;
+  bool measured = false;  ///< Two finite floats: ulps and absolute count.
+  bool exact = false;     ///< One is a denormal that may be an integer: only equal bits are right.
+  double distance = 0, absolute = 0;
+};
+
+/// `allowed`: what the envelope does (allowed_by).
+KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, double allowed) {
+  Difference difference;
+  if (want_bits == have_bits) return difference;
+  u32 width = task.width;
+  if (task.kind < kHalf) {
+    difference.mismatch = true;
+    if (task.kind == kSigned) {
+      u32 shift = 64 - 8 * width;
+      difference.distance = magnitude(static_cast<double>(static_cast<i64>(want_bits << shift) >> shift) -
+                                      static_cast<double>(static_cast<i64>(have_bits << shift) >> shift));
+    } else {
+      difference.distance = static_cast<double>(want_bits > have_bits ? want_bits - have_bits : have_bits - want_bits);
+    }
+    return difference;
+  }
+  double want = real(task.kind, want_bits), have = real(task.kind, have_bits);
+  if (is_nan(want) && is_nan(have)) return difference;
+  if (!is_finite(want) || !is_finite(have)) {
+    difference.mismatch = true;
+    difference.distance = from_bits(0x7ff0000000000000ull);
+    return difference;
+  }
+  i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
+  // Magnitudes have 63 bits at most: their difference fits in 64 unsigned ones.
+  u64 apart = a > b ? static_cast<u64>(a) - static_cast<u64>(b) : static_cast<u64>(b) - static_cast<u64>(a);
+  difference.measured = true;
+  difference.distance = static_cast<double>(apart);
+  difference.absolute = magnitude(want - have);
+  difference.mismatch = !(difference.distance <= task.ulps || difference.absolute <= task.absolute ||
+                          difference.absolute <= allowed || difference.absolute <= task.relative * magnitude(want));
+  difference.exact = !task.denormals && (is_denormal(task.kind, want_bits) || is_denormal(task.kind, have_bits));
+  difference.mismatch |= difference.exact;
+  return difference;
+}
+
+/// How far another run of the same computation is from its reference, as far as that asks for more than a bound of `ulps`
+/// with a margin: what is nearer asks for nothing.
+struct Deviation {
+  double away = 0;
+  bool denormal = false;  ///< Arithmetic has moved a denormal, so that it is a number and no integer.
+};
+KL_BOTH Deviation deviation(u32 kind, u32 width, u64 want_bits, u64 have_bits, double ulps) {
+  Deviation found;
+  if (want_bits == have_bits) return found;
+  double want = real(kind, want_bits), have = real(kind, have_bits);
+  if (!is_finite(want) || !is_finite(have)) return found;
+  found.denormal = is_denormal(kind, want_bits) || is_denormal(kind, have_bits);
+  i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
+  u64 apart = a > b ? static_cast<u64>(a) - static_cast<u64>(b) : static_cast<u64>(b) - static_cast<u64>(a);
+  double away = magnitude(want - have);
+  if (static_cast<double>(apart) > ulps && is_finite(away)) found.away = away;
+  return found;
+}
+
+/// Worst distance and its neighbourhood in one number that an atomic maximum keeps. A mismatch is never zero.
+KL_BOTH u64 worst_key(double distance, u64 neighbourhood) {
+  constexpr double kLargest = 3e38;
+  u32 bits = bits_of_float(static_cast<float>(distance > kLargest ? kLargest : distance));
+  return (static_cast<u64>(bits + 1) << 32) | (neighbourhood & 0xffffffffull);
+}
+
+/// What poisoning a buffer taught of one element.
+enum : u8 { kWritten = 1, kUntouched = 2 };
+KL_BOTH u8 classify(const Task& task, u64 result, u64 now, u64 poison, double allowed) {
+  u8 seen = 0;
+  if (!compare(task, result, now, allowed).mismatch) seen |= kWritten;
+  if (now == poison) seen |= kUntouched;
+  return seen;
+}
+
+}  // namespace kernelift::judging
