@@ -28,6 +28,7 @@ constexpr auto kPoll = std::chrono::milliseconds(2);      ///< Far below any eva
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over …
 constexpr int kRepeatRounds = 1000;                       ///< … or with none but known ones: a resumed run has many.
+constexpr int kMostNotJudged = 3;                         ///< Verdicts in a row that are not about the candidate.
 constexpr int kRepeats = 64;                              ///< Known candidates a proposer may offer in a row.
 /// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have tried
 /// them on the hottest kernel before it breeds pass pipelines.
@@ -37,7 +38,7 @@ constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params"
 /// finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
 bool said_nothing(const Verdict& confirmed) {
   constexpr double kNoisy = 1.1;
-  double low = confirmed.speedup_low(), high = speedup_high(confirmed);
+  double low = confirmed.speedup_low(), high = confirmed.speedup_high();
   return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
 }
 
@@ -91,6 +92,9 @@ class Tuning {
   Result<bool> collect();
   /// What was in flight when the evaluator gave up and has figures all the same.
   Status collect_left_over();
+  /// Figures of two devices are never put beside each other.
+  Status check_device(const Verdict& verdict) const;
+  /// An Error, too, where verdicts one after the other are not about the candidates.
   Status store(InFlight& done, const Verdict& verdict);
   /// Those to be confirmed, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
@@ -115,6 +119,7 @@ class Tuning {
   AucBandit bandit_;
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
+  int not_judged_ = 0;                    ///< Verdicts in a row that are none.
   Clock::time_point begin_;
   double spent_before_;
   double sitting_ = 0;                    ///< Seconds that this sitting has for searching and confirming.
@@ -122,6 +127,7 @@ class Tuning {
   double answer_seconds_ = 0;             ///< From submission to answer, the latest ones counting most.
   bool repeated_ = false;                 ///< This round a proposer offered something that is known already.
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
+  std::string trouble_;                   ///< Why a finalist could not be judged, be it for no fault of its own.
 };
 
 Status Tuning::recall() {
@@ -136,6 +142,7 @@ Status Tuning::recall() {
 Status Tuning::measure_original(const Candidate& original) {
   if (history_.baseline()) return done();
   Verdict verdict = evaluator_.submit(original).get();
+  if (!judged(verdict)) return environment_error("the original cannot be measured: " + verdict.detail);
   // A busy machine or a short time says nothing of the kernel.
   if (verdict.outcome == Outcome::TimedOut && verdict.stage == Stage::Compile)
     return answer_is_no("the original could not be compiled within the time that a candidate is given (" + verdict.detail + "); give it more time (--time)");
@@ -209,7 +216,20 @@ bool Tuning::launch_more() {
   return launched;
 }
 
+Status Tuning::check_device(const Verdict& verdict) const {
+  const std::string known = history_.baseline() ? history_.baseline()->verdict.device : "";
+  if (known.empty() || verdict.device.empty() || verdict.device == known) return done();
+  return usage_error(run_.file().string() + " holds figures of '" + known + "', and here candidates are measured on '" + verdict.device +
+                     "': the two cannot be compared. Name the device (--device), or start a new run without --resume");
+}
+
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
+  if (!judged(verdict)) {
+    if (++not_judged_ < kMostNotJudged) return done();
+    return environment_error("candidates can be judged no longer (" + verdict.detail + "); what was measured until now is stored, go on with --resume");
+  }
+  not_judged_ = 0;
+  KERNELIFT_TRY(check_device(verdict));
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
   double waited = std::chrono::duration<double>(now() - finished.begin).count();
   answer_seconds_ += (answer_seconds_ > 0 ? kLatestWeight : 1) * (waited - answer_seconds_);
@@ -307,6 +327,11 @@ Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_po
   std::optional<Verdict> verdict =
       deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
   if (interrupted() || !verdict) return false;
+  if (!judged(*verdict)) {
+    trouble_ = verdict->detail;
+    return false;
+  }
+  KERNELIFT_TRY(check_device(*verdict));
   KERNELIFT_TRY(run_.record_confirmation(trial.id, *verdict));
   int64_t id = trial.id;
   history_.confirm(id, std::move(*verdict));
@@ -365,8 +390,9 @@ Status Tuning::confirm_finalists() {
     confirmed += answered;
   }
   if (!waiting.empty() && confirmed == 0 && !interrupted())
-    unconfirmed_ = "the time was over before any finalist could be confirmed, so these figures are from the search only; "
-                   "give it more time (--time), or go on with --resume";
+    unconfirmed_ = trouble_.empty() ? "the time was over before any finalist could be confirmed, so these figures are from the search only; "
+                                      "give it more time (--time), or go on with --resume"
+                                    : "no finalist could be confirmed (" + trouble_ + "), so these figures are from the search only; go on with --resume";
   return done();
 }
 

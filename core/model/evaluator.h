@@ -18,6 +18,11 @@ struct ConfirmCost {
   double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 
+/// The counter of a verdict that is none: the machine is at fault (a device that is gone, an original that it cannot measure
+/// any more), or the time was over. Of the candidate it says nothing: it is neither kept nor learned from.
+inline constexpr const char* kNotJudged = "not_judged";
+inline bool judged(const Verdict& verdict) { return !verdict.counters.contains(kNotJudged); }
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/model/evaluator.h"
+
 namespace kernelift {
 
 EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
@@ -174,12 +176,14 @@ Verdict abandoned() {
   Verdict verdict;
   verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
   verdict.detail = "abandoned: the run ended before it was measured";
+  verdict.counters[kNotJudged] = 1;
   return verdict;
 }
 
 Verdict not_launched(const std::string& why) {
   Verdict verdict;
   verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = why;
+  verdict.counters[kNotJudged] = 1;
   return verdict;
 }
 
@@ -187,6 +191,7 @@ Verdict not_confirmable(const std::string& why) {
   Verdict verdict;
   verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
   verdict.detail = "the original no longer reproduces its capture: " + why;
+  verdict.counters[kNotJudged] = 1;
   return verdict;
 }
 

@@ -96,6 +96,7 @@ Hash code_key(const Candidate& candidate, const std::string& image);
 /// For counters: tells which candidates came out as the same machine code, by as many bits as a double holds.
 double image_id(const std::string& image);
 Verdict rejected(const CompileReply& compiled);
+/// These three are not about the candidate (kNotJudged).
 Verdict abandoned();
 /// Where the original cannot be measured any more: `why`, as BaselineReport or whoever started the runner says. While
 /// searching nothing was launched; of a finalist nothing can be said.

@@ -114,19 +114,13 @@ size_t lines_apart(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-double speedup_high(const Verdict& verdict) {
-  double seconds = 0, weights = 0;
-  for (auto& timing : verdict.timings) seconds += timing.weight / timing.speedup_high, weights += timing.weight;
-  return seconds > 0 ? weights / seconds : 0;
-}
-
 const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original) {
   const RunTrial* chosen = &best;
   size_t fewest = lines_apart(best.candidate.source, original);
   for (auto* rival : rivals) {
     const Verdict &figures = rival->figures(), &most = best.figures();
     // Each in the middle is within the other's interval.
-    bool told_apart = figures.speedup_low() <= kSmallestGain || speedup_high(figures) < most.speedup() || figures.speedup() < most.speedup_low();
+    bool told_apart = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() || figures.speedup() < most.speedup_low();
     if (told_apart) continue;
     size_t lines = lines_apart(rival->candidate.source, original);
     if (lines < fewest) fewest = lines, chosen = rival;

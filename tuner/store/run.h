@@ -93,8 +93,6 @@ class Run {
   std::unique_ptr<State> state_;
 };
 
-/// The upper end of the interval in which a verdict's speedup lies.
-double speedup_high(const Verdict& verdict);
 /// Whose patch of `original` is the shortest: the best trial's, or that of a rival whose gain noise does not tell from its.
 const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original);
 

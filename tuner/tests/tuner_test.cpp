@@ -407,6 +407,46 @@ TEST_F(TunerTest, ResumesWithoutMeasuringAnythingAgain) {
   for (auto& candidate : evaluator.submitted) EXPECT_FALSE(first.contains(candidate.key()));
 }
 
+TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  // After ten, the GPU falls off the bus.
+  std::atomic<int> answers = 0;
+  FakeEvaluator evaluator([&](const Candidate& candidate) {
+    if (++answers <= 10) return landscape(candidate);
+    Verdict verdict = fake_failure(Outcome::LaunchFailed, "no GPU");
+    verdict.counters[kNotJudged] = 1;
+    return verdict;
+  });
+  options_.evaluations = 30;
+  auto report = tune_into(run, evaluator);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Environment);
+  EXPECT_THAT(report.error().message, HasSubstr("no GPU"));
+  EXPECT_THAT(report.error().message, HasSubstr("--resume"));
+  EXPECT_EQ(run.history()->size(), 10u);
+}
+
+TEST_F(TunerTest, ComparesNoFiguresOfTwoDevices) {
+  options_.evaluations = 10;
+  {
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeEvaluator evaluator(landscape);
+    ASSERT_TRUE(tune_into(run, evaluator).ok());
+  }
+  RunStore run = std::move(*RunStore::resume(file_));
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    Verdict verdict = landscape(candidate);
+    verdict.device = "another";
+    return verdict;
+  });
+  options_.evaluations = 20;
+  auto report = tune_into(run, evaluator);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Usage);
+  EXPECT_THAT(report.error().message, testing::AllOf(HasSubstr("'fake'"), HasSubstr("'another'")));
+  EXPECT_EQ(run.history()->size(), 11u);
+}
+
 TEST_F(TunerTest, RefusesToResumeOnAChangedMep) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   std::ofstream(mep_.folder.path() / "kernel.cu", std::ios::app) << "// edited\n";

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <future>
 #include <thread>
 
@@ -14,6 +13,7 @@
 #include "sandbox/compile/service/compile_worker.h"
 #include "sandbox/compile/service/cubin.h"
 #include "sandbox/compile/service/recipe_passes.h"
+#include "sandbox/jail/patience.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -25,15 +25,6 @@ constexpr uint32_t kCompile = 1;
 constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
 constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
 constexpr auto kLongestPause = 60s;       // That a worker is granted to take a request in.
-constexpr int kPatience = 5;              // So many times its limit a compile may take on a busy machine.
-
-/// That a process has used; none once it has ended.
-std::chrono::nanoseconds cpu_time(pid_t process) {
-  clockid_t clock = 0;
-  timespec used{};
-  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0ns;
-  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
 
 CompileReply given_up() {
   CompileReply reply;
@@ -141,7 +132,7 @@ std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) c
 
 Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {
   using Clock = std::chrono::steady_clock;
-  const auto cpu_before = cpu_time(worker.pid());
+  const Patience patience(worker.pid(), limit);
   for (Clock::duration waited{};;) {
     auto begin = Clock::now();
     Frame frame = worker.channel().receive(after(kTick));
@@ -149,7 +140,7 @@ Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limi
     std::lock_guard lock(mutex_);
     if (pauses_ > 0) continue;
     waited += Clock::now() - begin;
-    if (cpu_time(worker.pid()) - cpu_before >= limit || waited >= kPatience * limit) return frame;
+    if (patience.is_over(waited)) return frame;
   }
 }
 

@@ -107,6 +107,11 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   return done();
 }
 
+std::string CpuEvaluator::restarted(std::optional<Deadline> deadline) {
+  Status ready = restart_runner(deadline);
+  return ready.ok() ? report_.complaint() : ready.error().message;
+}
+
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
 std::future<Verdict> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
@@ -127,7 +132,8 @@ void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
 
 std::optional<Verdict> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
   auto verdict = runner_->evaluate(code, inquiry);
-  if (!verdict || runner_->alive() || !restart_runner(inquiry.deadline).ok() || !report_.pass()) return verdict;
+  if (!verdict || runner_->alive()) return verdict;
+  if (std::string trouble = restarted(inquiry.deadline); !trouble.empty()) return not_launched(trouble);
   return runner_->evaluate(code, inquiry);
 }
 
@@ -139,8 +145,8 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
     if (key == baseline_key_) return same_as_original(report_, options_.cold);
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
-  if (!runner_ || !runner_->alive())
-    if (auto restarted = restart_runner(); !restarted.ok()) return not_launched(restarted.error().message);
+  if (!runner_ || !runner_->alive() || !report_.pass())
+    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
   bool applicable = job.candidate.recipe.is_default();
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
@@ -148,6 +154,7 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   auto verdict = judge(trial_code(job.candidate, image), inquiry);
   fresh_ = false;
   if (!verdict) return abandoned();
+  if (!judged(*verdict)) return std::move(*verdict);
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
   if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
@@ -163,7 +170,7 @@ ConfirmCost CpuEvaluator::confirm_cost() const {
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
-  bool usable = runner_ && runner_->alive();
+  bool usable = runner_ && runner_->alive() && report_.pass();
   if (usable && fresh_) return done();
   // A finalist whose time would all go into measuring the original is better judged by what is known of it.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
@@ -207,6 +214,8 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance, so there is nothing to measure; record the application and extract again");
+  if (std::ranges::all_of(mep.instances, [](auto& instance) { return instance.held_out; }))
+    return answer_is_no((folder / "mep.json").string() + " holds no recorded instance to tune on: all are held out for finalists");
   if (std::string why = unverifiable(mep); !why.empty()) return refused("candidates could not be judged: " + why);
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);

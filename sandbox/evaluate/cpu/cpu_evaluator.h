@@ -34,6 +34,8 @@ class CpuEvaluator : public Evaluator {
   std::optional<Verdict> judge(const TrialCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
+  /// Likewise; what is wrong then, be it that the original strays this time. Nothing: candidates can be judged.
+  std::string restarted(std::optional<Deadline> deadline = {});
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);

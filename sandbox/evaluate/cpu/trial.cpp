@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "sandbox/jail/patience.h"
 #include "sandbox/jail/wire.h"
 
 namespace kernelift {
@@ -91,11 +92,12 @@ std::optional<TrialFailure> Trial::read_failure(const Frame& frame, size_t insta
 Frame Trial::receive(std::chrono::milliseconds limit) {
   // Asked often enough that a run ends on time, seldom enough to cost nothing.
   constexpr int kAskMilliseconds = 20;
-  Deadline end = after(limit);
+  const Patience patience(pid_, limit);
+  const auto begin = Deadline::clock::now();
   pollfd waiting{channel_.fd(), POLLIN, 0};
   while (poll(&waiting, 1, kAskMilliseconds) <= 0)
-    if (Deadline::clock::now() >= end || (ended_ && ended_())) return {Arrival::TimedOut, 0, {}, {}};
-  return channel_.receive(end, kLargestReply);
+    if (patience.is_over(Deadline::clock::now() - begin) || (ended_ && ended_())) return {Arrival::TimedOut, 0, {}, {}};
+  return channel_.receive(after(limit), kLargestReply);
 }
 
 std::optional<TrialFailure> Trial::loaded() {

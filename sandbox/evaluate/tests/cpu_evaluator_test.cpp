@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 
 #include "sandbox/compile/tests/warm_front_end.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -315,20 +316,52 @@ pid_t busy_runner() {
   return 0;
 }
 
+/// Right, and tried for long enough to be met at it.
+Candidate slow() {
+  Candidate candidate;
+  candidate.source = std::string(kScaleSource);
+  candidate.source.insert(candidate.source.rfind("  if (i < n)"), "  float x = factor;\n  for (int k = 0; k < 100000; ++k) x = x * 0.5f + 0.25f;\n  if (x < 0) return;\n");
+  return candidate;
+}
+
+/// Of a candidate that loses its runner while it is tried.
+Verdict after_the_runners_end(Evaluator& evaluator, const std::function<void()>& before = [] {}) {
+  auto verdict = evaluator.submit(slow());
+  pid_t runner = 0;
+  while (runner == 0 && verdict.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) runner = busy_runner();
+  before();
+  if (runner != 0) kill(runner, SIGKILL);
+  return verdict.get();
+}
+
 TEST(CpuEvaluator, DoesNotBlameACandidateForTheEndOfItsRunner) {
   MepFixture fixture = scale_mep();
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
-  Candidate slow;
-  slow.source = std::string(kScaleSource);
-  slow.source.insert(slow.source.rfind("  if (i < n)"), "  for (volatile int k = 0; k < 40; k = k + 1) {}\n");
-  auto verdict = (*made)->submit(slow);
-  pid_t runner = 0;
-  for (int i = 0; i < 20000 && runner == 0; ++i) runner = busy_runner(), usleep(1000);
-  ASSERT_NE(runner, 0);
-  kill(runner, SIGKILL);
-  Verdict answer = verdict.get();
+  Verdict answer = after_the_runners_end(**made);
   EXPECT_TRUE(answer.ok()) << answer.text();
+}
+
+TEST(CpuEvaluator, JudgesNothingWhereTheOriginalCannotBeMeasuredAgain) {
+  MepFixture fixture = scale_mep();
+  EvaluatorOptions options = quickly();
+  options.share_measurements = false;
+  auto made = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  auto data = fixture.path() / "data", away = fixture.path() / "away";
+  Verdict answer = after_the_runners_end(**made, [&] { std::filesystem::rename(data, away); });
+  EXPECT_FALSE(judged(answer)) << answer.text();
+  std::filesystem::rename(away, data);
+  answer = (*made)->submit(slow()).get();
+  EXPECT_TRUE(answer.ok()) << answer.text();
+}
+
+TEST(CpuEvaluator, RefusesAMepWithNothingToTuneOn) {
+  MepFixture fixture = scale_mep();
+  for (auto& instance : fixture.mep.instances) instance.held_out = true;
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("held out"), std::string::npos) << made.error().message;
 }
 
 TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
