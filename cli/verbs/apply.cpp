@@ -33,6 +33,7 @@ class Confirmer {
       KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
     }
     Verdict verdict = evaluator_->confirm(trial.candidate);
+    if (!judged(verdict)) return environment_error(verdict.detail);
     if (auto writable = Run::resume(run_.file()); writable.ok()) (void)writable->record_confirmation(trial.id, verdict);
     return verdict;
   }

@@ -64,6 +64,7 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
 
 /// For whoever wrote the kernel: what came of it, and how sure that is.
 std::string in_words(const Verdict& verdict, bool confirmed) {
+  if (!judged(verdict)) return "not judged, by no fault of its own: " + verdict.detail;
   if (!verdict.ok()) return verdict.text();
   bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
   char figures[160];

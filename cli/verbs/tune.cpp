@@ -59,7 +59,7 @@ class ProgressPrinter {
       if (context_.verbosity > 0 || !detail) context_.note("  " + progress.message);
     }
     std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) + " failed)  best " +
-                       gain(progress.best) + (progress.best_note.empty() ? "" : " " + progress.best_note.substr(0, kNoteWidth)) +
+                       (progress.best_note.empty() ? "" : "at least ") + gain(progress.best) + (progress.best_note.empty() ? "" : " " + progress.best_note.substr(0, kNoteWidth)) +
                        "  now " + progress.tier;
     if (progress.seconds_left >= 0) line += "  " + duration_words(progress.seconds_left) + " left";
     else if (progress.evaluations_left >= 0) line += "  " + std::to_string(progress.evaluations_left) + " left";
@@ -156,8 +156,8 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)
     if (outcome != "ok") failures += (failures.empty() ? " (" : ", ") + std::to_string(count) + " " + outcome;
-  context.say("Tried " + std::to_string(report.tried) + " candidates in " + duration_words(report.seconds) + (failures.empty() ? "" : failures + ")") +
-              "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
+  context.say("Tried " + counted(report.tried, "candidate") + (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
+              duration_words(report.seconds) + "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   line("Best as source and parameters: ", report.best_applicable);
   bool same = report.best && report.best_applicable && report.best->id == report.best_applicable->id;
   if (!same) line("Best with the compiler tier:   ", report.best);
