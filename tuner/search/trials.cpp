@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -95,9 +96,11 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
     }
   }
   std::vector<std::vector<Json>> seen = values;
+  std::vector<std::map<Json, size_t>> places(parameters.size());
   for (size_t p = 0; p < parameters.size(); ++p) {
     sort_values(seen[p]);
     for (size_t i = 0; i < seen[p].size(); ++i) {
+      places[p][seen[p][i]] = i;
       bool integer = seen[p][i].is_number_integer();
       parameters[p].values.push_back(integer ? seen[p][i].get<int64_t>() : static_cast<int64_t>(i));
       parameters[p].labels.push_back(seen[p][i].is_string() ? seen[p][i].get<std::string>() : seen[p][i].dump());
@@ -108,7 +111,7 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
   for (size_t r = 0; r < rows.size(); ++r) {
     Point point;
     for (size_t p = 0; p < parameters.size(); ++p)
-      point.push_back(std::find(seen[p].begin(), seen[p].end(), values[p][r]) - seen[p].begin());
+      point.push_back(static_cast<uint16_t>(places[p].at(values[p][r])));
     Observation observation{point};
     if (rows[r].time.is_number() && rows[r].time.get<double>() > 0) {
       observation.ok = true, observation.cost = rows[r].time.get<double>();
@@ -121,7 +124,9 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
     points.push_back(std::move(point));
   }
   if (trials.optimum == 0) return environment_error(where + ": no configuration in it succeeded");
-  KERNELIFT_ASSIGN(trials.space, Space::of_points(std::move(parameters), std::move(points)));
+  auto space = Space::of_points(std::move(parameters), std::move(points));
+  if (!space.ok()) return std::move(space).error().in(where);
+  trials.space = std::move(*space);
   return trials;
 }
 

@@ -66,6 +66,8 @@ Result<Space> Space::create(std::vector<Tunable> parameters, std::vector<Express
 Result<Space> Space::of_points(std::vector<Tunable> parameters, std::vector<Point> points) {
   Space space;
   space.parameters_ = std::move(parameters);
+  for (auto& parameter : space.parameters_)
+    if (parameter.values.size() > UINT16_MAX) return usage_error("parameter '" + parameter.name + "' has too many values");
   for (auto& point : points) {
     if (point.size() != space.parameters_.size()) return usage_error("a point has another number of values than parameters");
     for (size_t p = 0; p < point.size(); ++p)

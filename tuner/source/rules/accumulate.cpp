@@ -3,19 +3,49 @@
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
 #include <clang/AST/Expr.h>
 
+#include <algorithm>
+
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift {
 namespace {
 
-/// Leaves the loop other than at its end: the element would not be written back.
-bool leaves_early(const clang::Stmt* body) {
+/// A `continue` that leaves out some turns by their number, as in `if (j == i) continue;`: what it asks of nothing but what
+/// stays the same, or of memory, may be whether there is such an element.
+bool leaves_out_turns(const KernelSource& source, const clang::Stmt* leave, const std::set<const clang::VarDecl*>& changed) {
+  auto* up = source.parent(leave);
+  if (up && llvm::isa<clang::CompoundStmt>(up)) up = source.parent(up);
+  auto* branch = llvm::dyn_cast_or_null<clang::IfStmt>(up);
+  if (!branch || !is_invariant(branch->getCond(), {})) return false;
+  auto variables = variables_in(branch->getCond());
+  return std::any_of(variables.begin(), variables.end(), [&](auto* variable) { return changed.contains(variable); });
+}
+
+/// Leaves the loop other than at its end, where the element would not be written back, or a turn that may not be meant to
+/// touch it.
+bool leaves_early(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::VarDecl*>& changed) {
   bool leaves = false;
   walk(body, [&](const clang::Stmt* statement) {
     leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt>(statement);
+    leaves |= llvm::isa<clang::ContinueStmt>(statement) && !leaves_out_turns(source, statement, changed);
     return !leaves;
   });
   return leaves;
+}
+
+/// Whether it is there depends on more than the loops around it.
+bool is_conditional(const KernelSource& source, const clang::Stmt* statement, const clang::Stmt* loop) {
+  for (const clang::Stmt* up = source.parent(statement); up && up != loop; up = source.parent(up))
+    if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator>(up)) return true;
+  return false;
+}
+
+/// Memory that something else of the launch points into as well; what a function's parameters are is not known.
+bool may_be_reached_otherwise(const RuleContext& facts, const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) {
+  if (facts.shared_pointers.empty()) return false;
+  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
+  bool of_kernel = parameter && kernel && parameter->getFunctionScopeIndex() < kernel->getNumParams() && kernel->getParamDecl(parameter->getFunctionScopeIndex()) == parameter;
+  return !of_kernel || facts.shared_pointers.contains(parameter->getFunctionScopeIndex());
 }
 
 const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) {
@@ -59,16 +89,17 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
   return true;
 }
 
-std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForStmt* loop) {
+std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext& facts, const clang::ForStmt* loop) {
   auto* outer = source.parent(loop);
-  if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(loop->getBody()) || has_barrier(loop->getBody())) return std::nullopt;
   auto changed = changed_within(loop);
+  if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(source, loop->getBody(), changed) || has_barrier(loop->getBody())) return std::nullopt;
   std::set<const clang::VarDecl*> seen;
   Opportunity found;
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
-    if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) && seen.insert(base).second)
+    if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) &&
+        !is_conditional(source, statement, loop) && !may_be_reached_otherwise(facts, base, source.kernel(facts.kernel)) && seen.insert(base).second)
       keep(source, loop, element, found);
     return true;
   });
@@ -77,18 +108,18 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const clang::ForS
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions())
     for (auto* loop : loops_in(function))
-      if (auto opportunity = in_loop(source, loop)) found.push_back(std::move(*opportunity));
+      if (auto opportunity = in_loop(source, facts, loop)) found.push_back(std::move(*opportunity));
   return found;
 }
 
 }  // namespace
 
 const Rule kAccumulate = {"accumulate", "keep a loop's accumulator in a register instead of global memory",
-                          "the element's index does not change in the loop, and no other element of the array is touched there",
+                          "the element's index does not change in the loop, every turn touches it and no other element, and nothing else leads to it",
                           {}, find, {Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

@@ -27,6 +27,22 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 
 namespace {
 
+/// What no launch site's block exceeds, where they all are spelled in numbers; else 0.
+uint64_t spelled_threads(const Mep& mep) {
+  uint64_t most = 0;
+  for (auto& site : mep.launches) {
+    int64_t threads = 1;
+    for (auto& axis : site.block) {
+      auto expression = Expression::parse(axis);
+      auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
+      if (!size.ok() || *size <= 0) return 0;
+      threads *= *size;
+    }
+    most = std::max(most, static_cast<uint64_t>(threads));
+  }
+  return most;
+}
+
 /// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.
 void read_block(const Mep& mep, RuleContext& facts) {
   std::string text;
@@ -77,10 +93,10 @@ const MepRegion* region_of(const MepInstance& instance, uint64_t address) {
 /// far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of them.
 void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<size_t>& shared) {
   bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.pointer_stride > 0; });
-  /// Where the recorded region behind an address begins; or the address itself where nothing was recorded.
+  /// Where the recorded allocation behind an address begins; or the address itself where nothing was recorded.
   auto memory_of = [&](uint64_t address) {
     auto* region = region_of(instance, address);
-    return region ? region->address : address;
+    return region ? region->allocation() : address;
   };
   std::map<uint64_t, size_t> ways;
   std::set<uint32_t> plain;
@@ -105,6 +121,7 @@ RuleContext RuleContext::of(const Mep& mep) {
   RuleContext facts;
   facts.kernel = mep.kernel_name;
   read_block(mep, facts);
+  facts.most_threads = spelled_threads(mep);
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);

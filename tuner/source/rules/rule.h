@@ -30,6 +30,7 @@ struct RuleContext {
   std::map<size_t, uint64_t> extents;         ///< Bytes from where a pointer parameter points to the end of its memory, at most.
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
+  uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
 
   Bound bound = Bound::Unknown;
 

@@ -55,6 +55,7 @@ inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
   RuleContext known;
   known.kernel = "k";
   known.geometries = {{{blocks, 1, 1}, {threads, 1, 1}}};
+  known.most_threads = threads;
   return known;
 }
 

@@ -189,6 +189,20 @@ TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {
   EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = flat[17];\n}\n", {{"pad", 1}}), "");
 }
 
+TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
+  auto with = [](const std::string& body, const RuleContext& known = facts()) {
+    return after("accumulate", "__global__ void k(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body + "\n  }\n}\n", {}, 0, known);
+  };
+  EXPECT_NE(with("y[n] += x[i];"), "");
+  EXPECT_EQ(with("if (x[i] > 0) y[n] += x[i];"), "") << "there may be no such element, or it may be another thread's";
+  EXPECT_EQ(with("if (x[i] > 0) continue;\n    y[n] += x[i];"), "");
+  EXPECT_EQ(with("if (n > 7) continue;\n    y[n] += x[i];"), "");
+  EXPECT_NE(with("if (i == 7) continue;\n    y[n] += x[i];"), "") << "some turns";
+  RuleContext shared = facts();
+  shared.shared_pointers = {0};
+  EXPECT_EQ(with("y[n] += x[i];", shared), "") << "x may lead to y[n]";
+}
+
 TEST(LaunchBounds, StateTheRecordedBlock) {
   EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}), HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
 }
@@ -209,6 +223,27 @@ TEST(LaunchBounds, FollowTheKnobsThatTheLaunchTakesItsBlockFrom) {
   EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), "") << "HALF is out of the kernel's sight";
   mep.launches[0].block[0] = "256", mep.launches[0].block[1] = "1";
   EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), HasSubstr("__launch_bounds__(256) k("));
+}
+
+TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
+  Mep mep;
+  mep.kernel_name = "k";
+  MepInstance instance;
+  instance.geometry = {{100, 1, 1}, {256, 1, 1}};
+  mep.instances = {instance};
+  auto with = [&](const std::vector<std::string>& blocks) {
+    mep.launches.clear();
+    for (auto& block : blocks) {
+      LaunchSite site;
+      site.block[0] = block, site.block[1] = site.block[2] = "1";
+      mep.launches.push_back(site);
+    }
+    return after("launch_bounds", kProduct, {{"min_blocks", 0}}, 0, RuleContext::of(mep));
+  };
+  EXPECT_THAT(with({"256", "512"}), HasSubstr("__launch_bounds__(512) k(")) << "another launch's block is as good";
+  EXPECT_EQ(with({"256", "threads"}), "") << "which the program computes";
+  EXPECT_EQ(with({"256", ""}), "") << "which nobody could read";
+  EXPECT_EQ(with({}), "") << "launches that nobody saw";
 }
 
 TEST(LaunchBounds, AreNotStatedTwice) {
@@ -309,6 +344,24 @@ TEST(RuleProposer, BeginsWithWhatSuitsTheKernel) {
   };
   EXPECT_EQ(first(Bound::Latency), "rules/unroll");
   EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
+}
+
+TEST(RuleContext, TakesTheArraysOfAPoolForOnePieceOfMemory) {
+  auto shared = [](uint64_t part_of) {
+    Mep mep;
+    mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "int *", "int", false, ""}};
+    MepInstance instance;
+    instance.parameters = {{0, 8}, {8, 8}}, instance.argument_pointers = {0, 8};
+    const uint64_t places[] = {0x1000, 0x2000};
+    instance.arguments.resize(16), instance.regions.resize(2);
+    std::memcpy(instance.arguments.data(), places, 16);
+    for (size_t i = 0; i < 2; ++i)
+      instance.regions[i].address = places[i], instance.regions[i].size = 0x1000, instance.regions[i].part_of = part_of;
+    mep.instances = {instance};
+    return RuleContext::of(mep).shared_pointers.size();
+  };
+  EXPECT_EQ(shared(0), 0u);
+  EXPECT_EQ(shared(0x1000), 2u) << "how far the kernel goes from either is not known";
 }
 
 TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {

@@ -15,6 +15,15 @@ Space block_space() {
   return *Space::create({{"bx", {16, 32, 64}}, {"by", {8, 16, 32}}, {"unroll", {1, 2, 4}}}, {parse("bx * by <= 1024")});
 }
 
+TEST(Space, RefusesMoreValuesThanItsPointsCanName) {
+  Tunable parameter{"launch", {}};
+  for (int64_t value = 0; value < 70'000; ++value) parameter.values.push_back(value);
+  for (auto& space : {Space::create({parameter}, {}), Space::of_points({parameter}, {{0}, {1}})}) {
+    ASSERT_FALSE(space.ok());
+    EXPECT_NE(space.error().message.find("'launch' has too many values"), std::string::npos);
+  }
+}
+
 TEST(Space, CountsValidPointsAcrossIndependentTrees) { EXPECT_EQ(block_space().count(), 8 * 3); }
 
 TEST(Space, EveryRankIsADistinctValidPoint) {

@@ -1,10 +1,9 @@
-// launch_bounds: tells the compiler how many threads a block really has (as recorded), and optionally how many blocks
-// should share a multiprocessor, so that it can trade registers against occupancy. Where the launch takes its block from
-// macros or constants, the bound is spelled with them: a number would make every later, larger block fail to launch, in
-// the search and in the user's hands. Where they are out of the kernel's sight, there is no bound.
+// launch_bounds: tells the compiler how many threads a block really has, and optionally how many blocks should share a
+// multiprocessor, so that it can trade registers against occupancy. A larger block fails to launch then, in the search and
+// in the user's hands. So there is a bound only where every launch spells its block in numbers, or all take it from the same
+// macros or constants, with which the bound is then spelled; not where they are out of the kernel's sight, and not where a
+// block is computed when the program runs.
 #include <clang/AST/Attr.h>
-
-#include <algorithm>
 
 #include "tuner/source/rules/rule.h"
 
@@ -13,14 +12,11 @@ namespace {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() || facts.geometries.empty()) return {};
-  if (facts.block_is_knob && facts.threads_text.empty()) return {};
-  uint64_t threads = 0;
-  for (auto& geometry : facts.geometries) threads = std::max(threads, geometry.block.count());
+  if (!kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() || (facts.most_threads == 0 && facts.threads_text.empty())) return {};
   auto name = source.offset(kernel->getQualifierLoc() ? kernel->getQualifierLoc().getBeginLoc() : kernel->getLocation());
   if (!name) return {};
   int64_t blocks = values.at("min_blocks");
-  std::string bounds = "__launch_bounds__(" + (facts.threads_text.empty() ? std::to_string(threads) : facts.threads_text) + (blocks ? ", " + std::to_string(blocks) : "") + ") ";
+  std::string bounds = "__launch_bounds__(" + (facts.threads_text.empty() ? std::to_string(facts.most_threads) : facts.threads_text) + (blocks ? ", " + std::to_string(blocks) : "") + ") ";
   Opportunity found;
   found.place = kernel->getNameAsString();
   found.edits.push_back({*name, *name, bounds});
@@ -30,6 +26,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kLaunchBounds = {"launch_bounds", "state the block size, and how many blocks should fit a multiprocessor",
-                            "the kernel has no __launch_bounds__ yet", {{"min_blocks", {0, 2, 4, 8}}}, find, {Bound::Latency}};
+                            "the kernel has no __launch_bounds__ yet, and no launch computes its block", {{"min_blocks", {0, 2, 4, 8}}}, find, {Bound::Latency}};
 
 }  // namespace kernelift
