@@ -53,18 +53,30 @@ KL_FN short __bfloat16_as_short(const __nv_bfloat16 h) { return (short)h.__x; }
 KL_FN unsigned short __bfloat16_as_ushort(const __nv_bfloat16 h) { return h.__x; }
 KL_FN __nv_bfloat16 __short_as_bfloat16(const short bits) { return __nv_bfloat16::from_bits((unsigned short)bits); }
 KL_FN __nv_bfloat16 __ushort_as_bfloat16(const unsigned short bits) { return __nv_bfloat16::from_bits(bits); }
-#define KL_INTEGER(word, type)                                                                     \
-  KL_FN __nv_bfloat16 __##word##2bfloat16_rn(const type v) { return __nv_bfloat16((float)v); }                     \
-  KL_FN type __bfloat162##word##_rn(const __nv_bfloat16 h) { return (type)rintf((float)h); }             \
-  KL_FN type __bfloat162##word##_rz(const __nv_bfloat16 h) { return (type)(float)h; }                    \
-  KL_FN type __bfloat162##word##_rd(const __nv_bfloat16 h) { return (type)floorf((float)h); }            \
-  KL_FN type __bfloat162##word##_ru(const __nv_bfloat16 h) { return (type)ceilf((float)h); }
-KL_INTEGER(int, int)
-KL_INTEGER(uint, unsigned int)
-KL_INTEGER(short, short)
-KL_INTEGER(ushort, unsigned short)
-KL_INTEGER(ll, long long)
-KL_INTEGER(ull, unsigned long long)
+#if defined(__CUDA_ARCH__)
+#define KL_ROUNDED(name, type, mode, ptx, letter, host)                                            \
+  KL_FN type name(const __nv_bfloat16 h) {                                                         \
+    type result;                                                                                   \
+    asm("cvt." mode "." ptx ".f32 %0, %1;" : "=" letter(result) : "f"((float)h));                  \
+    return result;                                                                                 \
+  }
+#else
+#define KL_ROUNDED(name, type, mode, ptx, letter, host) \
+  KL_FN type name(const __nv_bfloat16 h) { return host(h).to_integer<type>(); }
+#endif
+#define KL_INTEGER(word, type, ptx, letter)                                                        \
+  KL_FN __nv_bfloat16 __##word##2bfloat16_rn(const type v) { return __nv_bfloat16((float)v); }     \
+  KL_FN type __bfloat162##word##_rz(const __nv_bfloat16 h) { return h.to_integer<type>(); }        \
+  KL_ROUNDED(__bfloat162##word##_rn, type, "rni", ptx, letter, hrint)                              \
+  KL_ROUNDED(__bfloat162##word##_rd, type, "rmi", ptx, letter, hfloor)                             \
+  KL_ROUNDED(__bfloat162##word##_ru, type, "rpi", ptx, letter, hceil)
+KL_INTEGER(int, int, "s32", "r")
+KL_INTEGER(uint, unsigned int, "u32", "r")
+KL_INTEGER(short, short, "s16", "h")
+KL_INTEGER(ushort, unsigned short, "u16", "h")
+KL_INTEGER(ll, long long, "s64", "l")
+KL_INTEGER(ull, unsigned long long, "u64", "l")
+#undef KL_ROUNDED
 #undef KL_INTEGER
 #undef KL_FN
 #undef KL_T

@@ -57,10 +57,10 @@ KL_FN __half __short_as_half(const short bits) { return __half::from_bits((unsig
 KL_FN __half __ushort_as_half(const unsigned short bits) { return __half::from_bits(bits); }
 #define KL_INTEGER(word, type)                                                                     \
   KL_FN __half __##word##2half_rn(const type v) { return __half((float)v); }                     \
-  KL_FN type __half2##word##_rn(const __half h) { return (type)rintf((float)h); }             \
-  KL_FN type __half2##word##_rz(const __half h) { return (type)(float)h; }                    \
-  KL_FN type __half2##word##_rd(const __half h) { return (type)floorf((float)h); }            \
-  KL_FN type __half2##word##_ru(const __half h) { return (type)ceilf((float)h); }
+  KL_FN type __half2##word##_rn(const __half h) { return hrint(h).to_integer<type>(); }             \
+  KL_FN type __half2##word##_rz(const __half h) { return h.to_integer<type>(); }                    \
+  KL_FN type __half2##word##_rd(const __half h) { return hfloor(h).to_integer<type>(); }            \
+  KL_FN type __half2##word##_ru(const __half h) { return hceil(h).to_integer<type>(); }
 KL_INTEGER(int, int)
 KL_INTEGER(uint, unsigned int)
 KL_INTEGER(short, short)

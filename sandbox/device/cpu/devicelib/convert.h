@@ -1,5 +1,6 @@
-// Conversions with CUDA's semantics: out of range saturates, NaN becomes 0 (integers from floats), the rounding mode is
-// in the name. Half precision is IEEE binary16; bfloat16 rounds to nearest even.
+// Conversions with CUDA's semantics: to integers, out of range saturates, and NaN becomes 0, but the sign bit alone from
+// double or to 64 bits (PTX ISA, cvt); the rounding mode is in the name. Half precision is IEEE binary16; bfloat16 rounds
+// to nearest even.
 #pragma once
 static inline f64 rounded_rn(f64 x) { return __builtin_elementwise_roundeven(x); }
 static inline f64 rounded_rz(f64 x) { return __builtin_elementwise_trunc(x); }
@@ -11,25 +12,27 @@ static inline f32 roundedf_rd(f32 x) { return __builtin_elementwise_floor(x); }
 static inline f32 roundedf_ru(f32 x) { return __builtin_elementwise_ceil(x); }
 
 // The bounds are powers of two, exact in either type; comparisons are false for NaN.
-#define KL_TO_INT(name, from, to, low, high, minimum, maximum, round)                                       \
-  to name(from x) {                                                                                         \
-    const from r = round(x);                                                                                \
-    return r >= (from)(high) ? (to)(maximum) : r < (from)(low) ? (to)(minimum) : r == r ? (to)r : 0;        \
+#define KL_TO_INT(name, from, to, low, high, minimum, maximum, nan, round)                                             \
+  to name(from x) {                                                                                                    \
+    const from r = round(x);                                                                                           \
+    return r >= (from)(high) ? (to)(maximum) : r < (from)(low) ? (to)(minimum) : r == r ? (to)r : (to)(nan);           \
   }
-#define KL_TO_UINT(name, from, to, wide, high, maximum, round)                                              \
-  to name(from x) {                                                                                         \
-    const from r = round(x);                                                                                \
-    return r >= (from)(high) ? (to)(maximum) : r > 0 ? (to)(wide)r : 0;                                     \
+#define KL_TO_UINT(name, from, to, wide, high, maximum, nan, round)                                                    \
+  to name(from x) {                                                                                                    \
+    const from r = round(x);                                                                                           \
+    return r >= (from)(high) ? (to)(maximum) : r > 0 ? (to)(wide)r : r == r ? 0 : (to)(nan);                           \
   }
+#define KL_SIGN32 0x80000000u
+#define KL_SIGN64 0x8000000000000000ull
 #define KL_EACH_ROUNDING(direction, helper)                                                                            \
-  KL_TO_INT(__nv_float2int_##direction, f32, i32, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647, helper##f_##direction)  \
-  KL_TO_UINT(__nv_float2uint_##direction, f32, i32, u32, 0x1p32, 0xffffffffu, helper##f_##direction)                    \
-  KL_TO_INT(__nv_float2ll_##direction, f32, i64, -0x1p63, 0x1p63, 0x8000000000000000ull, 0x7fffffffffffffffll, helper##f_##direction) \
-  KL_TO_UINT(__nv_float2ull_##direction, f32, i64, u64, 0x1p64, ~0ull, helper##f_##direction)                           \
-  KL_TO_INT(__nv_double2int_##direction, f64, i32, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647, helper##_##direction)  \
-  KL_TO_UINT(__nv_double2uint_##direction, f64, i32, u32, 0x1p32, 0xffffffffu, helper##_##direction)                    \
-  KL_TO_INT(__nv_double2ll_##direction, f64, i64, -0x1p63, 0x1p63, 0x8000000000000000ull, 0x7fffffffffffffffll, helper##_##direction) \
-  KL_TO_UINT(__nv_double2ull_##direction, f64, i64, u64, 0x1p64, ~0ull, helper##_##direction)
+  KL_TO_INT(__nv_float2int_##direction, f32, i32, -0x1p31, 0x1p31, KL_SIGN32, 0x7fffffff, 0, helper##f_##direction)    \
+  KL_TO_UINT(__nv_float2uint_##direction, f32, i32, u32, 0x1p32, 0xffffffffu, 0, helper##f_##direction)                \
+  KL_TO_INT(__nv_float2ll_##direction, f32, i64, -0x1p63, 0x1p63, KL_SIGN64, 0x7fffffffffffffffll, KL_SIGN64, helper##f_##direction) \
+  KL_TO_UINT(__nv_float2ull_##direction, f32, i64, u64, 0x1p64, ~0ull, KL_SIGN64, helper##f_##direction)               \
+  KL_TO_INT(__nv_double2int_##direction, f64, i32, -0x1p31, 0x1p31, KL_SIGN32, 0x7fffffff, KL_SIGN32, helper##_##direction) \
+  KL_TO_UINT(__nv_double2uint_##direction, f64, i32, u32, 0x1p32, 0xffffffffu, KL_SIGN32, helper##_##direction)        \
+  KL_TO_INT(__nv_double2ll_##direction, f64, i64, -0x1p63, 0x1p63, KL_SIGN64, 0x7fffffffffffffffll, KL_SIGN64, helper##_##direction) \
+  KL_TO_UINT(__nv_double2ull_##direction, f64, i64, u64, 0x1p64, ~0ull, KL_SIGN64, helper##_##direction)
 KL_EACH_ROUNDING(rn, rounded)
 KL_EACH_ROUNDING(rz, rounded)
 KL_EACH_ROUNDING(rd, rounded)

@@ -20,7 +20,8 @@ namespace {
 /// non-null value.
 class IntrinsicLowering {
  public:
-  explicit IntrinsicLowering(Function& function) : registers_(function), thread_(DeviceModule::thread_of(function)) {}
+  IntrinsicLowering(const DeviceModule& device, Function& function)
+      : device_(device), registers_(function), thread_(DeviceModule::thread_of(function)) {}
 
   /// False: an intrinsic without a meaning here.
   bool lower(CallInst* call) {
@@ -199,13 +200,28 @@ class IntrinsicLowering {
     return builder.CreateMemCpy(call.getArgOperand(0), Align(1), call.getArgOperand(1), Align(1), size);
   }
 
+  Value* lies_within(IRBuilderBase& builder, Value* address, Value* start, uint64_t bytes) {
+    Value* distance = builder.CreateSub(builder.CreatePtrToInt(address, builder.getInt64Ty()),
+                                        builder.CreatePtrToInt(start, builder.getInt64Ty()));
+    return builder.CreateICmpULT(distance, builder.getInt64(bytes));
+  }
+
+  /// Nothing tells a thread's own memory from the rest: whether an address is local is refused, and what is neither
+  /// shared nor constant is called global.
   Value* is_in_space(IRBuilderBase& builder, CallInst& call, StringRef space) {
-    if (!space.starts_with("shared") && !space.starts_with("global")) return builder.getFalse();
-    Value* start = builder.CreatePtrToInt(block_field_of(builder, thread_, BlockField::shared), builder.getInt64Ty());
-    Value* distance = builder.CreateSub(builder.CreatePtrToInt(call.getArgOperand(0), builder.getInt64Ty()), start);
+    Value* address = call.getArgOperand(0);
     constexpr uint64_t kArenaBytes = 256 << 10;  // No block has more; arenas are that far apart.
-    Value* shared = builder.CreateICmpULT(distance, builder.getInt64(kArenaBytes));
-    return space.starts_with("shared") ? shared : builder.CreateNot(shared);
+    Value* shared = lies_within(builder, address, block_field_of(builder, thread_, BlockField::shared), kArenaBytes);
+    if (space.starts_with("shared")) return shared;
+    Value* constant = builder.getFalse();
+    for (const Variable& variable : device_.variables)
+      if (variable.constant)
+        constant = builder.CreateOr(constant, lies_within(builder, address, variable.global, bytes_of(*variable.global)));
+    if (space == "const") return constant;
+    return space == "global" ? builder.CreateNot(builder.CreateOr(shared, constant)) : nullptr;
+  }
+  uint64_t bytes_of(const GlobalVariable& global) {
+    return device_.module->getDataLayout().getTypeAllocSize(global.getValueType());
   }
 
   Value* atomic(IRBuilderBase& builder, CallInst& call, StringRef name) {
@@ -249,6 +265,7 @@ class IntrinsicLowering {
     return nullptr;
   }
 
+  const DeviceModule& device_;
   SpecialRegisters registers_;
   Value* thread_;
 };
@@ -264,7 +281,7 @@ void lower_intrinsics(DeviceModule& device) {
       else if (isa<InvokeInst>(instruction) || isa<CallBrInst>(instruction))
         device.refuse(instruction, "the CPU device does not support exceptions and asm goto in device code");
     }
-    IntrinsicLowering lowering(function);
+    IntrinsicLowering lowering(device, function);
     for (CallInst* call : calls)
       if (!lowering.lower(call))
         device.refuse(*call, "the CPU device does not support the intrinsic llvm." + call->getCalledFunction()->getName().str());

@@ -8,7 +8,10 @@ namespace kernelift::cpu {
 /// library.
 void lower_intrinsics(DeviceModule& device);
 
-/// Conversions and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
+/// PTX's cvt to an integer: out of range saturates; NaN is 0, but the sign bit alone from double or to 64 bits.
+llvm::Value* convert_to_integer(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::Type* type, bool is_signed);
+
+/// Conversions, shifts and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
 void define_arithmetic(DeviceModule& device);
 
 /// Values of special registers, read once at a function's entry.

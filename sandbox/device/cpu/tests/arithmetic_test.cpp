@@ -120,32 +120,66 @@ extern "C" __device__ double __nv_rsqrt(double); extern "C" __device__ double __
   }
 }
 
-TEST(Conversions, SaturateAndTurnNanIntoZero) {
+TEST(Conversions, SaturateAndTurnNanIntoZeroOrTheSignBit) {
   const std::string declarations = R"(
 extern "C" __device__ int __nv_float2int_rz(float); extern "C" __device__ int __nv_float2int_rn(float);
 extern "C" __device__ int __nv_float2int_ru(float); extern "C" __device__ int __nv_float2int_rd(float);
 extern "C" __device__ unsigned __nv_float2uint_rz(float); extern "C" __device__ long long __nv_double2ll_rz(double);
-extern "C" __device__ unsigned long long __nv_double2ull_rz(double);)";
+extern "C" __device__ unsigned long long __nv_double2ull_rz(double); extern "C" __device__ long long __nv_float2ll_rn(float);
+extern "C" __device__ int __nv_double2int_rz(double); extern "C" __device__ unsigned __nv_double2uint_rz(double);)";
   const std::vector<double> x = {kNan, kInf, -kInf, 1e20, -1e20, -0.7, 2.5, 3.5, -2.5};
   const auto rows =
       evaluate(declarations,
                {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)", "__nv_float2int_rd(f)",
-                "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f"},
+                "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f",
+                "__nv_float2ll_rn(f)", "(long long)f", "__nv_double2int_rz(x)", "(int)x", "(unsigned)x",
+                "__nv_double2uint_rz(x)"},
                x);
-  const double top = 2147483647.0, bottom = -2147483648.0;
+  const double top = 2147483647.0, bottom = -2147483648.0, top64 = 9223372036854775807.0;
   EXPECT_EQ(rows[0], (std::vector<double>{0, top, bottom, top, bottom, 0, 2, 3, -2}));
   EXPECT_EQ(rows[1], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 4, -2}));
   EXPECT_EQ(rows[2], (std::vector<double>{0, top, bottom, top, bottom, 0, 3, 4, -2}));
   EXPECT_EQ(rows[3], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 3, -3}));
   EXPECT_EQ(rows[4], (std::vector<double>{0, 4294967295.0, 0, 4294967295.0, 0, 0, 2, 3, 0}));
-  EXPECT_EQ(rows[5], (std::vector<double>{0, 9223372036854775807.0, -9223372036854775808.0, 9223372036854775807.0,
-                                          -9223372036854775808.0, 0, 2, 3, -2}));
-  EXPECT_EQ(rows[6],
-            (std::vector<double>{0, 18446744073709551615.0, 0,
-                                 1e20 > 18446744073709551615.0 ? 18446744073709551615.0 : 1e20, 0, 0, 2, 3, 0}));
+  // PTX ISA, cvt: NaN is 0 unless the source is double or the result has 64 bits.
+  EXPECT_EQ(rows[5], (std::vector<double>{-top64, top64, -top64, top64, -top64, 0, 2, 3, -2}));
+  EXPECT_EQ(rows[6], (std::vector<double>{top64, 18446744073709551615.0, 0, 18446744073709551615.0, 0, 0, 2, 3, 0}));
+  EXPECT_EQ(rows[9], (std::vector<double>{-top64, top64, -top64, top64, -top64, -1, 2, 4, -2}));
+  EXPECT_EQ(rows[10], rows[5]);
+  EXPECT_EQ(rows[11], (std::vector<double>{bottom, top, bottom, top, bottom, 0, 2, 3, -2}));
+  EXPECT_EQ(rows[12], rows[11]);
+  EXPECT_EQ(rows[13], (std::vector<double>{2147483648.0, 4294967295.0, 0, 4294967295.0, 0, 0, 2, 3, 0}));
+  EXPECT_EQ(rows[14], rows[13]);
   // A plain cast is one PTX cvt.rzi: it saturates as well.
   EXPECT_EQ(rows[7], rows[0]);
   EXPECT_EQ(rows[8], rows[4]);
+}
+
+TEST(Integers, ShiftsEndAtTheRegistersWidth) {
+  // The same by blocks of threads, where loops over them become vectors, and for one thread alone.
+  TestImage image = build(R"(
+__global__ void k(const int* amounts, unsigned* words, long long* doublewords) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, n = amounts[i];
+  words[4 * i] = 0x80000001u << n; words[4 * i + 1] = 0xf0000000u >> n; words[4 * i + 2] = -8 >> n; words[4 * i + 3] = 8 >> n;
+  doublewords[3 * i] = 3ull << n; doublewords[3 * i + 1] = (unsigned long long)-1ll >> n; doublewords[3 * i + 2] = -8ll >> n;
+})");
+  std::vector<int> amounts(64);
+  for (int i = 0; i < 64; ++i) amounts[i] = 3 * i - 40;
+  for (uint32_t threads : {1u, 64u}) {
+    std::vector<unsigned> words(4 * 64);
+    std::vector<long long> doublewords(3 * 64);
+    ASSERT_TRUE(image.run("k", grid(64 / threads, threads), amounts.data(), words.data(), doublewords.data()).ok());
+    for (int i = 0; i < 64; ++i) {
+      const unsigned n = unsigned(amounts[i]);
+      EXPECT_EQ(words[4 * i], n < 32 ? 0x80000001u << n : 0) << amounts[i];
+      EXPECT_EQ(words[4 * i + 1], n < 32 ? 0xf0000000u >> n : 0) << amounts[i];
+      EXPECT_EQ(int(words[4 * i + 2]), -8 >> std::min(n, 31u)) << amounts[i];
+      EXPECT_EQ(words[4 * i + 3], n < 32 ? 8u >> n : 0) << amounts[i];
+      EXPECT_EQ(doublewords[3 * i], (long long)(n < 64 ? 3ull << n : 0)) << amounts[i];
+      EXPECT_EQ(doublewords[3 * i + 1], (long long)(n < 64 ? ~0ull >> n : 0)) << amounts[i];
+      EXPECT_EQ(doublewords[3 * i + 2], -8ll >> std::min(n, 63u)) << amounts[i];
+    }
+  }
 }
 
 TEST(Integers, DivisionByZeroAnswersInsteadOfFaulting) {

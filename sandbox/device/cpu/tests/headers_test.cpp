@@ -1,7 +1,15 @@
 // The project's own CUDA headers on the CPU device: what they spell must arrive as something this device runs.
+#include <cmath>
 #include <numeric>
 
 #include "sandbox/device/cpu/tests/device_test.h"
+
+// What the headers' host side converts with.
+#define __host__
+#define __device__
+#include "sandbox/headers/kernelift/half/bits.h"
+#undef __host__
+#undef __device__
 
 namespace kernelift::cpu {
 namespace {
@@ -124,6 +132,105 @@ __global__ void k(double* sum, float* lowest, const float4* in, float* out, __ha
                     std::max(float(i), 2.0f) + i + 1 + 0.5f + 2 + std::max(i, 3) + __builtin_popcount(unsigned(i)));
     ASSERT_EQ(float(halves[i]), i + 0.5f);
   }
+}
+
+/// On both sides: integers out of range saturate, a double is rounded once, and the _rn operations are never fused.
+TEST(Headers, HalfPrecisionConvertsAsCudaDoes) {
+  TestImage image = build_with_headers(R"(
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+__global__ void integers(const float* in, int* out, long long* wide) {
+  int i = threadIdx.x;
+  __half h = __float2half(in[i]);
+  __nv_bfloat16 b = __float2bfloat16(in[i]);
+  int* o = out + 8 * i;
+  o[0] = __half2short_rz(h); o[1] = __half2short_rn(h); o[2] = (short)h; o[3] = __half2ushort_ru(h);
+  o[4] = __bfloat162short_rz(b); o[5] = __bfloat162short_rn(b); o[6] = __bfloat162ushort_rd(b); o[7] = __half2int_rd(h);
+  wide[i] = __half2ll_rz(h);
+}
+__global__ void doubles(const double* in, __half* halves, __nv_bfloat16* brains) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  halves[2 * i] = __double2half(in[i]); halves[2 * i + 1] = __half(in[i]);
+  brains[i] = __double2bfloat16(in[i]);
+}
+__global__ void separate(const float* in, float* out) {
+  int i = threadIdx.x;
+  __half a = in[3 * i], b = in[3 * i + 1], c = in[3 * i + 2];
+  out[i] = __hadd_rn(__hmul_rn(a, b), c);
+})");
+  const std::vector<float> values = {60000, -60000, 2.5f, -2.5f, NAN};
+  std::vector<int> integers(8 * 5);
+  std::vector<long long> wide(5);
+  ASSERT_TRUE(image.run("integers", grid(1, 5), values.data(), integers.data(), wide.data()).ok());
+  EXPECT_EQ(integers, (std::vector<int>{32767, 32767, 32767, 60000, 32767, 32767, 59904, 60000,      //
+                                        -32768, -32768, -32768, 0, -32768, -32768, 0, -60000,        //
+                                        2, 2, 2, 3, 2, 2, 2, 2,                                      //
+                                        -2, -2, -2, 0, -2, -2, 0, -3,                                //
+                                        0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(wide, (std::vector<long long>{60000, -60000, 2, -2, std::numeric_limits<long long>::min()}));
+  EXPECT_EQ(kernelift_saturated<short>(60000), 32767);
+  EXPECT_EQ(kernelift_saturated<unsigned short>(-3), 0);
+  EXPECT_EQ(kernelift_saturated<int>(1e20f), std::numeric_limits<int>::max());
+  EXPECT_EQ(kernelift_saturated<long long>(NAN), std::numeric_limits<long long>::min());
+
+  // A hair beside the middle of two neighbours, where going through float would end in the middle.
+  const std::vector<double> exact = {1.00048828125 + 1e-12, 1.00048828125 - 1e-12, -1.00048828125 - 1e-12, 65519.999999, 1e300, 0x1.8p-25,
+                                     1.00390625 + 1e-12,    1.00390625 - 1e-12,    -1.00390625 - 1e-12,    0x1.01p-100 + 0x1p-150,
+                                     0x1p-24 - 0x1p-60, 0x1.000001p-25, -0.0, INFINITY, 0x1.fffffep127 + 0x1p100, 0.1};
+  std::vector<uint16_t> halves(32), brains(16);
+  for (uint32_t threads : {1u, 16u}) {
+    ASSERT_TRUE(image.run("doubles", grid(16 / threads, threads), exact.data(), halves.data(), brains.data()).ok());
+    for (int i = 0; i < 16; ++i) {
+      const float odd = kernelift_double_to_odd_float(exact[i]);
+      EXPECT_EQ(halves[2 * i], halves[2 * i + 1]) << exact[i];
+      EXPECT_EQ(halves[2 * i], kernelift_float_to_half_bits(odd)) << exact[i];
+      EXPECT_EQ(brains[i], kernelift_float_to_bf16_bits(odd)) << exact[i];
+    }
+    EXPECT_EQ(halves[0], 0x3c01u);
+    EXPECT_EQ(halves[2], 0x3c00u);
+    EXPECT_EQ(halves[4], 0xbc01u);
+    EXPECT_EQ(halves[6], 0x7bffu);
+    EXPECT_EQ(halves[8], 0x7c00u);
+    EXPECT_EQ(halves[10], 1u);
+    EXPECT_EQ(brains[6], 0x3f81u);
+    EXPECT_EQ(brains[7], 0x3f80u);
+    EXPECT_EQ(brains[8], 0xbf81u);
+    EXPECT_EQ(brains[12], 0x8000u);
+  }
+
+  std::vector<float> terms, out(32);
+  for (int i = 0; i < 32; ++i) terms.insert(terms.end(), {1.0009765625f, 1.0009765625f, -1.001953125f});  // Fused: 2^-20.
+  ASSERT_TRUE(image.run("separate", grid(1, 32), terms.data(), out.data()).ok());
+  EXPECT_EQ(out, std::vector<float>(32, 0));
+}
+
+TEST(Headers, FunnelShiftsWrapOrClampAndAddressesTellTheirSpace) {
+  TestImage image = build_with_headers(R"(
+__constant__ int table[4] = {1, 2, 3, 4};
+__global__ void k(const unsigned* amounts, unsigned* out, unsigned* spaces) {
+  __shared__ int box[4];
+  unsigned n = amounts[threadIdx.x], low = 0x55667788, high = 0x11223344, *o = out + 4 * threadIdx.x;
+  o[0] = __funnelshift_l(low, high, n); o[1] = __funnelshift_r(low, high, n);
+  o[2] = __funnelshift_lc(low, high, n); o[3] = __funnelshift_rc(low, high, n);
+  const void* places[] = {out, &table[3], &box[2]};
+  for (int i = 0; i < 3; ++i) spaces[i] = __isGlobal(places[i]) | __isConstant(places[i]) << 1 | __isShared(places[i]) << 2;
+})");
+  const std::vector<unsigned> amounts = {0, 8, 31, 32, 40};
+  std::vector<unsigned> out(20), spaces(3);
+  ASSERT_TRUE(image.run("k", grid(1, 5), amounts.data(), out.data(), spaces.data()).ok());
+  EXPECT_EQ(spaces, (std::vector<unsigned>{1, 2, 4}));
+  const uint64_t whole = 0x1122334455667788;
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    const unsigned wrapped = amounts[i] % 32, clamped = std::min(amounts[i], 32u);
+    EXPECT_EQ(out[4 * i], unsigned(whole << wrapped >> 32)) << amounts[i];
+    EXPECT_EQ(out[4 * i + 1], unsigned(whole >> wrapped)) << amounts[i];
+    EXPECT_EQ(out[4 * i + 2], unsigned(whole << clamped >> 32)) << amounts[i];
+    EXPECT_EQ(out[4 * i + 3], unsigned(whole >> clamped)) << amounts[i];
+  }
+  // Nothing here knows a thread's own memory by its address.
+  auto local = lower_text("__global__ void k(int* p) { *p = __nvvm_isspacep_local(p); }");
+  ASSERT_FALSE(local.ok());
+  EXPECT_NE(local.error().message.find("isspacep.local"), std::string::npos) << local.error().message;
 }
 
 TEST(Headers, SyncFormsShufflesAndVotes) {

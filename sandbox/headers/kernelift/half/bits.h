@@ -1,5 +1,6 @@
 // float to and from the two 16-bit formats, bit by bit, rounding to nearest even. For host code: what a C library or a
-// compiler's runtime offers for these types differs by release, and results must not.
+// compiler's runtime offers for these types differs by release, and results must not. double goes through a float whose
+// last bit says whether anything was lost, so that the nearest 16-bit value of it is the double's own.
 #pragma once
 
 #define KL_BITS static __inline__ __host__ __device__
@@ -42,5 +43,24 @@ KL_BITS unsigned short kernelift_float_to_bf16_bits(float value) {
   unsigned int bits = kernelift_float_bits(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return (unsigned short)0x7fffu;
   return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+KL_BITS float kernelift_double_to_odd_float(double value) {
+  float nearest = (float)value;
+  double back = (double)nearest;
+  unsigned int bits = kernelift_float_bits(nearest);
+  if (value != value || back == value || (bits & 1)) return nearest;
+  return kernelift_bits_float((value > 0 ? back < value : back > value) ? bits + 1 : bits - 1);
+}
+
+/// As CUDA's host code: out of range saturates, and NaN is 0, but the sign bit alone in 64 bits.
+template <class Integer>
+KL_BITS Integer kernelift_saturated(float value) {
+  const Integer sign = (Integer)((Integer)1 << (8 * sizeof(Integer) - 1));
+  const bool is_signed = (Integer)-1 < (Integer)0;
+  const Integer least = is_signed ? sign : (Integer)0, greatest = (Integer)~least;
+  if (value != value) return sizeof(Integer) == 8 ? sign : (Integer)0;
+  // The bound is rounded up to one past the greatest where float cannot hold it.
+  return value >= (float)greatest ? greatest : value <= (float)least ? least : (Integer)value;
 }
 #undef KL_BITS

@@ -5,10 +5,15 @@
 #define KL_FN static __inline__ __attribute__((always_inline)) __host__ __device__
 
 #if defined(__CUDA_ARCH__)
-#define KL_BINARY(name, operator)                                                                             \
-  KL_FN KL_T name(const KL_T a, const KL_T b) { return KL_T::from_native(a.native() operator b.native()); }
+#define KL_UNFUSED _Pragma("clang fp contract(off)")
+#define KL_BINARY(name, operator, ...)                                                                        \
+  KL_FN KL_T name(const KL_T a, const KL_T b) {                                                               \
+    __VA_ARGS__                                                                                               \
+    return KL_T::from_native(a.native() operator b.native());                                                 \
+  }
 #else
-#define KL_BINARY(name, operator) \
+#define KL_UNFUSED
+#define KL_BINARY(name, operator, ...) \
   KL_FN KL_T name(const KL_T a, const KL_T b) { return KL_T((float)a operator(float) b); }
 #endif
 #define KL_PAIRWISE(name, scalar) \
@@ -24,9 +29,11 @@ KL_BINARY(__hadd, +)
 KL_BINARY(__hsub, -)
 KL_BINARY(__hmul, *)
 KL_BINARY(__hdiv, /)
-KL_FN KL_T __hadd_rn(const KL_T a, const KL_T b) { return __hadd(a, b); }
-KL_FN KL_T __hsub_rn(const KL_T a, const KL_T b) { return __hsub(a, b); }
-KL_FN KL_T __hmul_rn(const KL_T a, const KL_T b) { return __hmul(a, b); }
+// These are never part of a fused multiply-add.
+KL_BINARY(__hadd_rn, +, KL_UNFUSED)
+KL_BINARY(__hsub_rn, -, KL_UNFUSED)
+KL_BINARY(__hmul_rn, *, KL_UNFUSED)
+#undef KL_UNFUSED
 KL_SATURATE(__hadd_sat, __hadd)
 KL_SATURATE(__hsub_sat, __hsub)
 KL_SATURATE(__hmul_sat, __hmul)
@@ -34,9 +41,9 @@ KL_PAIRWISE(__hadd2, __hadd)
 KL_PAIRWISE(__hsub2, __hsub)
 KL_PAIRWISE(__hmul2, __hmul)
 KL_PAIRWISE(__h2div, __hdiv)
-KL_PAIRWISE(__hadd2_rn, __hadd)
-KL_PAIRWISE(__hsub2_rn, __hsub)
-KL_PAIRWISE(__hmul2_rn, __hmul)
+KL_PAIRWISE(__hadd2_rn, __hadd_rn)
+KL_PAIRWISE(__hsub2_rn, __hsub_rn)
+KL_PAIRWISE(__hmul2_rn, __hmul_rn)
 KL_PAIRWISE(__hadd2_sat, __hadd_sat)
 KL_PAIRWISE(__hsub2_sat, __hsub_sat)
 KL_PAIRWISE(__hmul2_sat, __hmul_sat)
@@ -44,8 +51,8 @@ KL_FN KL_T __hfma(const KL_T a, const KL_T b, const KL_T c) {
 #if defined(__CUDA_ARCH__)
   return KL_T::from_native(__builtin_elementwise_fma(a.native(), b.native(), c.native()));
 #else
-  // A product of two is exact in float; the sum is rounded twice, through double so that the first is exact enough.
-  return KL_T((float)((double)((float)a * (float)b) + (double)(float)c));
+  // A product of two is exact in double, and the sum is as far as it can lie between two 16-bit values.
+  return KL_T((double)(float)a * (double)(float)b + (double)(float)c);
 #endif
 }
 KL_FN KL_T __hfma_sat(const KL_T a, const KL_T b, const KL_T c) { return kernelift_saturate(__hfma(a, b, c)); }
@@ -185,10 +192,10 @@ KL_MATH(sin, sinf(x))
 KL_MATH(cos, cosf(x))
 KL_MATH(tanh, tanhf(x))
 KL_MATH(tanh_approx, tanhf(x))
-KL_MATH(floor, floorf(x))
-KL_MATH(ceil, ceilf(x))
-KL_MATH(trunc, truncf(x))
-KL_MATH(rint, rintf(x))
+KL_MATH(floor, __builtin_floorf(x))
+KL_MATH(ceil, __builtin_ceilf(x))
+KL_MATH(trunc, __builtin_truncf(x))
+KL_MATH(rint, __builtin_rintf(x))
 #undef KL_MATH
 
 #if defined(__CUDA__) && defined(__clang__)
