@@ -148,7 +148,9 @@ Roundings Runner::perturbed_roundings() const {
 
 void Runner::estimate_confirmation() {
   constexpr double kPerturbing = 2;  // Of a check, what it takes on perturbed memory, each time in two ways.
+  constexpr double kStarting = 0.2;  // For processes to start and load their images.
   if (!settings_.for_candidates || screened_.empty()) return;
+  report_.confirmation_seconds = kStarting;
   for (size_t i = 0; i < costs_.size(); ++i) {
     report_.confirmation_seconds += costs_[i].check;
     if (!report_.instances[i].timed) continue;
