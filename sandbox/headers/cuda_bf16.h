@@ -65,7 +65,7 @@ KL_FN __nv_bfloat16 __ushort_as_bfloat16(const unsigned short bits) { return __n
   KL_FN type name(const __nv_bfloat16 h) { return host(h).to_integer<type>(); }
 #endif
 #define KL_INTEGER(word, type, ptx, letter)                                                        \
-  KL_FN __nv_bfloat16 __##word##2bfloat16_rn(const type v) { return __nv_bfloat16((float)v); }     \
+  KL_FN __nv_bfloat16 __##word##2bfloat16_rn(const type v) { return __nv_bfloat16(v); }     \
   KL_FN type __bfloat162##word##_rz(const __nv_bfloat16 h) { return h.to_integer<type>(); }        \
   KL_ROUNDED(__bfloat162##word##_rn, type, "rni", ptx, letter, hrint)                              \
   KL_ROUNDED(__bfloat162##word##_rd, type, "rmi", ptx, letter, hfloor)                             \

@@ -56,7 +56,7 @@ KL_FN unsigned short __half_as_ushort(const __half h) { return h.__x; }
 KL_FN __half __short_as_half(const short bits) { return __half::from_bits((unsigned short)bits); }
 KL_FN __half __ushort_as_half(const unsigned short bits) { return __half::from_bits(bits); }
 #define KL_INTEGER(word, type)                                                                     \
-  KL_FN __half __##word##2half_rn(const type v) { return __half((float)v); }                     \
+  KL_FN __half __##word##2half_rn(const type v) { return __half(v); }                     \
   KL_FN type __half2##word##_rn(const __half h) { return hrint(h).to_integer<type>(); }             \
   KL_FN type __half2##word##_rz(const __half h) { return h.to_integer<type>(); }                    \
   KL_FN type __half2##word##_rd(const __half h) { return hfloor(h).to_integer<type>(); }            \

@@ -2,8 +2,9 @@
 // of floating values out of an integer's range saturate, shifts by the register's width or more leave only the sign,
 // division by zero answers all ones and leaves the dividend as remainder, and INT_MIN / -1 wraps. On the host the last
 // two would stop the process. Conversions of double to the 16-bit formats, for which the host has no instruction, round
-// once.
+// once, and so does bfloat16's arithmetic: few hosts have it, theirs loses denormals, and C libraries lack the functions.
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include "sandbox/device/cpu/lower/intrinsics.h"
@@ -16,6 +17,11 @@ namespace {
 
 constexpr unsigned kConvertedBits = 32;  // Narrower results are converted as 32-bit integers and cut, as nvcc does.
 
+void replace(Instruction& old, Value* value) {
+  old.replaceAllUsesWith(value);
+  old.eraseFromParent();
+}
+
 /// The half-precision types' own conversions go straight to narrow integers.
 void saturate(CastInst& cast) {
   IRBuilder<> builder(&cast);
@@ -23,14 +29,23 @@ void saturate(CastInst& cast) {
   const bool cut = type->getScalarSizeInBits() < kConvertedBits && cast.getSrcTy()->getScalarSizeInBits() > 16;
   Value* value = convert_to_integer(builder, cast.getOperand(0), cut ? type->getWithNewBitWidth(kConvertedBits) : type,
                                     isa<FPToSIInst>(cast));
-  cast.replaceAllUsesWith(builder.CreateTrunc(value, type));
-  cast.eraseFromParent();
+  replace(cast, builder.CreateTrunc(value, type));
+}
+
+/// A float to a 16-bit format, to nearest even; for bfloat16 by its bits, NaN as the GPU's.
+Value* narrowed(IRBuilderBase& builder, Value* value, Type* type) {
+  if (!type->getScalarType()->isBFloatTy()) return builder.CreateFPTrunc(value, type);
+  Type* word = value->getType()->getWithNewType(builder.getInt32Ty());
+  Value* bits = builder.CreateBitCast(value, word);
+  Value* last = builder.CreateAnd(builder.CreateLShr(bits, 16), ConstantInt::get(word, 1));
+  Value* nearest = builder.CreateAdd(builder.CreateAdd(bits, ConstantInt::get(word, 0x7fff)), last);
+  Value* kept = builder.CreateSelect(builder.CreateFCmpUNO(value, value), ConstantInt::get(word, 0x7fff0000), nearest);
+  return builder.CreateBitCast(
+      builder.CreateTrunc(builder.CreateLShr(kept, 16), word->getWithNewType(builder.getInt16Ty())), type);
 }
 
 /// Through a float whose last bit says whether anything was lost: the nearest 16-bit value of it is the double's own.
-void round_once(CastInst& cast) {
-  IRBuilder<> builder(&cast);
-  Value* exact = cast.getOperand(0);
+Value* rounded_once(IRBuilderBase& builder, Value* exact, Type* type) {
   Type* single = exact->getType()->getWithNewType(builder.getFloatTy());
   Type* word = exact->getType()->getWithNewType(builder.getInt32Ty());
   Value* nearest = builder.CreateFPTrunc(exact, single);
@@ -43,8 +58,48 @@ void round_once(CastInst& cast) {
   Value* moves = builder.CreateAnd(builder.CreateFCmpONE(back, exact),
                                    builder.CreateIsNull(builder.CreateAnd(bits, ConstantInt::get(word, 1))));
   Value* odd = builder.CreateBitCast(builder.CreateSelect(moves, neighbour, bits), single);
-  cast.replaceAllUsesWith(builder.CreateFPTrunc(odd, cast.getType()));
-  cast.eraseFromParent();
+  return narrowed(builder, odd, type);
+}
+
+/// An integer to convert: of one with more bits than a double has, the lowest that it has says whether more are set.
+Value* for_double(IRBuilderBase& builder, CastInst& cast) {
+  Value* value = cast.getOperand(0);
+  Type* type = value->getType();
+  if (type->getScalarSizeInBits() != 64) return value;
+  auto number = [&](uint64_t bits) { return ConstantInt::get(type, bits); };
+  const bool is_signed = isa<SIToFPInst>(cast);
+  Value* fits = builder.CreateICmpULT(is_signed ? builder.CreateAdd(value, number(1ull << 53)) : value,
+                                      number(is_signed ? 1ull << 54 : 1ull << 53));
+  Value* rest = builder.CreateIsNotNull(builder.CreateAnd(value, number(0x7ff)));
+  Value* coarse = builder.CreateOr(builder.CreateAnd(value, number(~0x7ffull)), builder.CreateSelect(rest, number(0x800), number(0)));
+  return builder.CreateSelect(fits, value, coarse);
+}
+
+/// Products of bfloat16 are exact in double, and so are sums as far as they can lie between two of its values.
+bool define_bfloat(Instruction& instruction) {
+  Type* type = instruction.getType();
+  if (!type->getScalarType()->isBFloatTy()) return false;
+  IRBuilder<> builder(&instruction);
+  auto wide = [&](unsigned operand, Type* element) {
+    return builder.CreateFPExt(instruction.getOperand(operand), type->getWithNewType(element));
+  };
+  if (auto* operation = dyn_cast<BinaryOperator>(&instruction)) {
+    Type* single = builder.getFloatTy();
+    replace(instruction, narrowed(builder, builder.CreateBinOp(operation->getOpcode(), wide(0, single), wide(1, single)), type));
+    return true;
+  }
+  if (isa<SIToFPInst>(instruction) || isa<UIToFPInst>(instruction)) {
+    Value* exact = builder.CreateCast(Instruction::CastOps(instruction.getOpcode()), for_double(builder, cast<CastInst>(instruction)),
+                                      type->getWithNewType(builder.getDoubleTy()));
+    replace(instruction, rounded_once(builder, exact, type));
+    return true;
+  }
+  auto* call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call || call->getIntrinsicID() != Intrinsic::fma) return false;
+  Type* twice = builder.getDoubleTy();
+  Value* sum = builder.CreateFAdd(builder.CreateFMul(wide(0, twice), wide(1, twice)), wide(2, twice));
+  replace(instruction, rounded_once(builder, sum, type));
+  return true;
 }
 
 /// Hosts' vector shifts do the same, and LLVM knows it.
@@ -61,9 +116,8 @@ void clamp_shift(BinaryOperator& shift) {
   }
   auto* within = cast<Instruction>(shift.clone());
   builder.Insert(within);
-  shift.replaceAllUsesWith(builder.CreateSelect(builder.CreateICmpULT(amount, ConstantInt::get(type, width)), within,
-                                                Constant::getNullValue(type)));
-  shift.eraseFromParent();
+  replace(shift, builder.CreateSelect(builder.CreateICmpULT(amount, ConstantInt::get(type, width)), within,
+                                      Constant::getNullValue(type)));
 }
 
 void divide_safely(BinaryOperator& division) {
@@ -86,13 +140,17 @@ void divide_safely(BinaryOperator& division) {
   Value* answer = safe;  // For -1: x % 1 is 0 as x % -1 is.
   if (negates && quotient) answer = builder.CreateSelect(negates, builder.CreateNeg(a), answer);
   answer = builder.CreateSelect(zero_divisor, quotient ? static_cast<Value*>(ones) : a, answer);
-  division.replaceAllUsesWith(answer);
-  division.eraseFromParent();
+  replace(division, answer);
 }
 
-bool rounds_twice(const Instruction& instruction) {
-  return isa<FPTruncInst>(instruction) && instruction.getType()->getScalarSizeInBits() == 16 &&
-         instruction.getOperand(0)->getType()->getScalarType()->isDoubleTy();
+bool narrow(Instruction& instruction) {
+  Type* type = instruction.getType();
+  if (!isa<FPTruncInst>(instruction) || type->getScalarSizeInBits() != 16) return false;
+  IRBuilder<> builder(&instruction);
+  Value* value = instruction.getOperand(0);
+  const bool from_double = value->getType()->getScalarType()->isDoubleTy();
+  replace(instruction, from_double ? rounded_once(builder, value, type) : narrowed(builder, value, type));
+  return true;
 }
 
 }  // namespace
@@ -112,7 +170,7 @@ void define_arithmetic(DeviceModule& device) {
   for (Function& function : *device.module)
     for (Instruction& instruction : make_early_inc_range(instructions(function))) {
       if (isa<FPToSIInst>(instruction) || isa<FPToUIInst>(instruction)) saturate(cast<CastInst>(instruction));
-      else if (rounds_twice(instruction)) round_once(cast<CastInst>(instruction));
+      else if (narrow(instruction) || define_bfloat(instruction)) continue;
       else if (instruction.isShift()) clamp_shift(cast<BinaryOperator>(instruction));
       else if (instruction.isIntDivRem()) divide_safely(cast<BinaryOperator>(instruction));
     }

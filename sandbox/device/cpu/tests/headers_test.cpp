@@ -153,6 +153,10 @@ __global__ void doubles(const double* in, __half* halves, __nv_bfloat16* brains)
   halves[2 * i] = __double2half(in[i]); halves[2 * i + 1] = __half(in[i]);
   brains[i] = __double2bfloat16(in[i]);
 }
+__global__ void from_integers(const long long* in, __nv_bfloat16* out) {
+  out[0] = __int2bfloat16_rn((int)in[0]); out[1] = __uint2bfloat16_rn((unsigned)in[0]); out[2] = __ll2bfloat16_rn(in[1]);
+  out[3] = __ll2bfloat16_rn(in[2]); out[4] = __nv_bfloat16((unsigned long long)in[2]); out[5] = __ll2bfloat16_rn(-3);
+}
 __global__ void separate(const float* in, float* out) {
   int i = threadIdx.x;
   __half a = in[3 * i], b = in[3 * i + 1], c = in[3 * i + 2];
@@ -175,7 +179,7 @@ __global__ void separate(const float* in, float* out) {
 
   // A hair beside the middle of two neighbours, where going through float would end in the middle.
   const std::vector<double> exact = {1.00048828125 + 1e-12, 1.00048828125 - 1e-12, -1.00048828125 - 1e-12, 65519.999999, 1e300, 0x1.8p-25,
-                                     1.00390625 + 1e-12,    1.00390625 - 1e-12,    -1.00390625 - 1e-12,    0x1.01p-100 + 0x1p-150,
+                                     1.00390625 + 1e-12,    1.00390625 - 1e-12,    -1.00390625 - 1e-12,    0x1.01p-130 + 0x1p-160,
                                      0x1p-24 - 0x1p-60, 0x1.000001p-25, -0.0, INFINITY, 0x1.fffffep127 + 0x1p100, 0.1};
   std::vector<uint16_t> halves(32), brains(16);
   for (uint32_t threads : {1u, 16u}) {
@@ -198,10 +202,35 @@ __global__ void separate(const float* in, float* out) {
     EXPECT_EQ(brains[12], 0x8000u);
   }
 
+  const std::vector<long long> whole = {(1 << 24) + (1 << 16) + 1, (1ll << 40) + (1ll << 32) + 1, -(1ll << 62) - (1ll << 54) - 1};
+  const std::vector<uint16_t> rounded = {0x4b81, 0x4b81, 0x5381, 0xde81, 0x5f40, 0xc040};
+  ASSERT_TRUE(image.run("from_integers", grid(1, 1), whole.data(), brains.data()).ok());
+  EXPECT_EQ(std::vector<uint16_t>(brains.begin(), brains.begin() + 6), rounded);
+  const auto on_host = [](auto v) { return kernelift_float_to_bf16_bits(kernelift_double_to_odd_float(kernelift_integer_to_odd_double(v))); };
+  EXPECT_EQ(on_host(int(whole[0])), rounded[0]);
+  EXPECT_EQ(on_host(whole[1]), rounded[2]);
+  EXPECT_EQ(on_host(whole[2]), rounded[3]);
+  EXPECT_EQ(on_host((unsigned long long)whole[2]), rounded[4]);
+
   std::vector<float> terms, out(32);
   for (int i = 0; i < 32; ++i) terms.insert(terms.end(), {1.0009765625f, 1.0009765625f, -1.001953125f});  // Fused: 2^-20.
   ASSERT_TRUE(image.run("separate", grid(1, 32), terms.data(), out.data()).ok());
   EXPECT_EQ(out, std::vector<float>(32, 0));
+}
+
+/// Hosts without bfloat16's instructions have nothing else that rounds to it.
+TEST(Headers, BfloatArithmeticNeedsNothingOfTheHost) {
+  LowerOptions options;
+  options.cpu = "x86-64-v3";
+  TestImage image = build(R"(
+__global__ void k(const float* in, float* out) {
+  __bf16 a = (__bf16)in[0], b = (__bf16)in[1], c = (__bf16)in[2];
+  out[0] = a + b; out[1] = a * b - c; out[2] = a / b; out[3] = __builtin_elementwise_fma(a, a, c); out[4] = (__bf16)(int)in[0];
+})", options);
+  const std::vector<float> in = {1.0078125f, 0x1p-8f, 0x1p-130f};
+  std::vector<float> out(5);
+  ASSERT_TRUE(image.run("k", grid(1, 1), in.data(), out.data()).ok());
+  EXPECT_EQ(out, (std::vector<float>{1.015625f, 1.0078125f * 0x1p-8f, 258, 1.015625f, 1}));
 }
 
 TEST(Headers, FunnelShiftsWrapOrClampAndAddressesTellTheirSpace) {

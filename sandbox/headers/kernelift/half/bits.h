@@ -53,6 +53,14 @@ KL_BITS float kernelift_double_to_odd_float(double value) {
   return kernelift_bits_float((value > 0 ? back < value : back > value) ? bits + 1 : bits - 1);
 }
 
+/// Of an integer with more bits than a double has, the lowest that it has says whether more are set.
+template <class Integer>
+KL_BITS double kernelift_integer_to_odd_double(Integer value) {
+  const Integer most = (Integer)(1ull << 53), low = (Integer)0x7ff;
+  const bool fits = sizeof(Integer) < 8 || (value < most && (value >= 0 || value > (Integer)-most));
+  return (double)(fits ? value : (Integer)((value & (Integer)~low) | (value & low ? 0x800 : 0)));
+}
+
 /// As CUDA's host code: out of range saturates, and NaN is 0, but the sign bit alone in 64 bits.
 template <class Integer>
 KL_BITS Integer kernelift_saturated(float value) {
