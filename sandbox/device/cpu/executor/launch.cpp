@@ -2,6 +2,7 @@
 // launch too small to pay for waking anybody runs on the caller.
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <xmmintrin.h>
 
 #include <cstring>
 #include <thread>
@@ -48,6 +49,18 @@ std::string check_geometry(const kl_kernel& kernel, const Geometry& geometry) {
     return "the kernel synchronises its whole grid and needs a cooperative launch";
   return "";
 }
+
+/// To nearest, with denormals, without traps: as on a GPU, whatever the host has asked for itself, and has again after.
+class DeviceArithmetic {
+ public:
+  DeviceArithmetic() { _mm_setcsr(kDefault); }
+  ~DeviceArithmetic() { _mm_setcsr(host_); }
+  DeviceArithmetic(const DeviceArithmetic&) = delete;
+
+ private:
+  static constexpr unsigned kDefault = 0x1f80;
+  const unsigned host_ = _mm_getcsr();
+};
 
 }  // namespace
 
@@ -98,13 +111,16 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.cooperative = geometry.cooperative;
 
   const auto start = std::chrono::steady_clock::now();
-  const auto run = kernel.mode == KL_MODE_FIBER ? run_blocks_on_fibers : run_blocks_as_loops;
+  auto run = [&state, how = kernel.mode == KL_MODE_FIBER ? run_blocks_on_fibers : run_blocks_as_loops](uint32_t worker) {
+    DeviceArithmetic arithmetic;
+    how(state, worker);
+  };
   const auto workers = uint32_t(std::min<uint64_t>(options.workers ? options.workers : cores(), state.blocks));
   if (workers <= 1 || state.blocks * state.threads <= kSmallLaunch) {
-    run(state, 0);
+    run(0);
   } else {
     auto spread = [&] {
-      tbb::parallel_for(uint32_t(0), workers, [&](uint32_t worker) { run(state, worker); }, tbb::static_partitioner());
+      tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner());
     };
     // An arena of its own costs tens of microseconds: only for a launch held to fewer cores than there are.
     if (options.workers && options.workers < cores()) tbb::task_arena(int(workers)).execute(spread);

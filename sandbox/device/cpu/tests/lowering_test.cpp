@@ -1,5 +1,9 @@
 // How kernels run and what of CUDA's language they may use: one test per claim.
+#include <xmmintrin.h>
+
 #include <atomic>
+#include <cfenv>
+#include <cmath>
 #include <numeric>
 
 #include "sandbox/device/cpu/tests/device_test.h"
@@ -137,6 +141,35 @@ __global__ void k(int* out) {
   std::vector<int> out(32);
   ASSERT_TRUE(image.run("k", grid(1, 32), out.data()).ok());
   for (int i = 0; i < 32; ++i) ASSERT_EQ(out[i], 55 + 2 * i + i * i) << i;
+}
+
+TEST(Launch, ComputesAsADeviceDoesWhateverTheHostHasSetForItself) {
+  TestImage image = build(R"(
+__global__ void k(const float* in, float* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[3 * i] = 1 / in[0];
+  out[3 * i + 1] = -1 / in[1];
+  out[3 * i + 2] = in[2] * 2;
+})");
+  const float in[] = {0, 3, 1e-40f};
+  std::vector<float> out(3 * 64 * 512);
+  std::fenv_t before;
+  std::fegetenv(&before);
+  feenableexcept(FE_DIVBYZERO | FE_INVALID);
+  std::fesetround(FE_UPWARD);
+  constexpr unsigned kFlushToZero = 0x8040;
+  _mm_setcsr(_mm_getcsr() | kFlushToZero);
+  const unsigned host = _mm_getcsr();
+  const LaunchOutcome outcome = image.run("k", grid(512, 64), in, out.data());
+  const unsigned after = _mm_getcsr();
+  std::fesetenv(&before);
+  ASSERT_TRUE(outcome.ok()) << outcome.detail;
+  EXPECT_EQ(after, host);
+  for (size_t i = 0; i < out.size(); i += 3) {
+    ASSERT_TRUE(std::isinf(out[i]));
+    ASSERT_EQ(out[i + 1], -0x1.555556p-2f);
+    ASSERT_GT(out[i + 2], 0);
+  }
 }
 
 TEST(Atomics, HoldAcrossAllCores) {
