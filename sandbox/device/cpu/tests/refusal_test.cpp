@@ -28,7 +28,7 @@ TEST(Refused, UnknownAssemblyWithItsTextAndPlace) {
 TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
   const std::string message = refusal(
       "__global__ void k(float* p) { float x; asm(\"{ .reg .f32 t; mov.f32 t, %1; mma.sync %0, t; }\" : \"=f\"(x) : \"f\"(*p)); *p = x; }");
-  EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync $0, t\" (test.cu:1)");
+  EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync %0, t\" (test.cu:1)");
 }
 
 TEST(Refused, AssemblyWithBranches) {
@@ -83,8 +83,8 @@ TEST(LeftOut, AreTheKernelsThatReachSomethingUnsupportedAndNoOthers) {
   EXPECT_TRUE(image.run("plain", grid(1, 1), &value).ok());
   EXPECT_EQ(value, 42);
   const std::pair<const char*, const char*> kReasons[] = {
-      {"direct", "inline PTX \"mma.sync.frobnicate.f32 $0, $0\" (test.cu:2)"},
-      {"pointed", "inline PTX \"mma.sync.frobnicate.f32 $0, $0\" (test.cu:2)"},
+      {"direct", "inline PTX \"mma.sync.frobnicate.f32 %0, %0\" (test.cu:2)"},
+      {"pointed", "inline PTX \"mma.sync.frobnicate.f32 %0, %0\" (test.cu:2)"},
       {"counter", "the intrinsic llvm.nvvm.read.ptx.sreg.pm0 (test.cu:9)"},
       {"library", "no function __nv_nosuch (test.cu:10)"}};
   for (const auto& [kernel, reason] : kReasons) {
@@ -94,6 +94,36 @@ TEST(LeftOut, AreTheKernelsThatReachSomethingUnsupportedAndNoOthers) {
     EXPECT_NE(outcome.detail.find(reason), std::string::npos) << outcome.detail;
   }
   EXPECT_EQ(value, 42);
+}
+
+TEST(LeftOut, IsEveryInstructionOfATypeThatItDoesNotTakeAndNothingElseComesOfIt) {
+  const char* const kForms[] = {
+      "add.T %0, %1, %2", "sub.sat.T %0, %1, %2", "mul.lo.T %0, %1, %2", "mul.wide.T %0, %1, %2", "mad.lo.T %0, %1, %2, %1", "fma.rz.T %0, %1, %2, %1",
+      "div.rn.T %0, %1, %2", "rem.T %0, %1, %2", "min.NaN.T %0, %1, %2", "and.T %0, %1, %2", "shl.T %0, %1, %2", "shr.T %0, %1, %2", "not.T %0, %1",
+      "neg.T %0, %1", "abs.T %0, %1", "popc.T %0, %1", "clz.T %0, %1", "brev.T %0, %1", "bmsk.clamp.T %0, %1, %2", "bfe.T %0, %1, %2, %1",
+      "sad.T %0, %1, %2, %1", "lop3.T %0, %1, %2, %1, 0x3c", "shf.l.wrap.T %0, %1, %2, %1", "dp4a.T.T %0, %1, %2, %1", "setp.lt.T %0, %1, %2",
+      "setp.hi.T %0, %1, %2", "selp.T %0, %1, %2, %1", "cvt.rn.f16.T %0, %1", "cvt.bf16.T %0, %1", "cvt.rzi.s32.T %0, %1", "cvt.T.s32 %0, %1",
+      "ld.global.T %0, [%3]", "ld.acquire.gpu.T %0, [%3+4]", "ld.global.v2.T {%0, %0}, [%3]", "st.global.T [%3], %1", "st.v4.T [%3], {%1, %1, %1}",
+      "atom.add.T %0, [%3], %1", "atom.and.T %0, [%3], %1", "atom.cas.T %0, [%3], %1, %2", "atom.min.T %0, [%3], %1", "redux.sync.add.T %0, %1, %2",
+      "match.any.sync.T %0, %1, %2", "ex2.approx.T %0, %1", "sqrt.rn.T %0, %1", "copysign.T %0, %1, %2", "mov.T %0, {%1, %2, %1}", "mov.T %0, WARP_SZ",
+      "mov.T {%0, %0}, %1", "@%1 add.T %0, %1, %2", "mov.T %0, {", "mov.T %0, %%clock"};
+  std::string source;
+  int kernels = 0;
+  for (const char* type : {"pred", "b8", "u16", "s32", "b64", "b128", "f16", "f16x2", "bf16", "f32", "f64", "nonsense"})
+    for (const std::string form : kForms) {
+      std::string statement = form;
+      for (size_t at; (at = statement.find(".T")) != std::string::npos;) statement.replace(at, 2, std::string(".") + type);
+      source += "__global__ void k" + std::to_string(kernels++) + "_(int* p) { int x = 0; asm volatile(\"" + statement +
+                ";\" : \"+r\"(x) : \"r\"(p[1]), \"r\"(p[2]), \"l\"(p)); p[0] = x; }\n";
+    }
+  LowerOptions options;
+  options.leave_out_refused = true, options.host_level = 1, options.vectorize = false;
+  auto lowered = lower_text(source, options);
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  int refused = 0;
+  for (const LoweredKernel& kernel : lowered->kernels) refused += kernel.mode == "refused";
+  EXPECT_GT(refused, kernels / 4);
+  EXPECT_LT(refused, kernels * 3 / 4);
 }
 
 TEST(LeftOut, IsNothingWhereTheModuleAsAWholeIsWrong) {

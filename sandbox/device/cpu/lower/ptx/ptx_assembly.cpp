@@ -5,8 +5,10 @@
 
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/lower/ptx/ptx_operands.h"
@@ -71,6 +73,7 @@ class Translator {
   }
   bool is_signed() { return now_->type()[0] == 's'; }
   bool floating() { return type()->isFPOrFPVectorTy(); }
+  bool integral() { return type() && type()->isIntegerTy(); }
   bool takes(size_t count) { return now_->operands.size() == count; }
 
   Value* call(const std::string& name, Type* result, ArrayRef<Value*> arguments) {
@@ -198,12 +201,13 @@ class Translator {
     Value *a = in(1, type()), *b = in(2, type()), *c = in(3, type());
     if (!a || !b || !c) return false;
     const std::string mode = rounding();
-    if (!mode.empty() && mode != "rn") return out(call("nvvm.fma." + mode + suffix(), type(), {a, b, c}));
+    if (!mode.empty() && mode != "rn")
+      return (type()->isFloatTy() || type()->isDoubleTy()) && out(call("nvvm.fma." + mode + suffix(), type(), {a, b, c}));
     return out(builder_.CreateIntrinsic(type(), Intrinsic::fma, {a, b, c}));
   }
 
   bool logic() {
-    if (!takes(3) || !type()) return false;
+    if (!takes(3) || !integral()) return false;
     const std::string& op = now_->opcode[0];
     Value* a = in(1, type());
     const bool shift = op == "shl" || op == "shr";
@@ -228,14 +232,14 @@ class Translator {
     Value* a = in(1, type());
     if (!a) return false;
     const std::string& op = now_->opcode[0];
-    if (op == "not") return out(builder_.CreateNot(a));
+    if (op == "not") return integral() && out(builder_.CreateNot(a));
     if (op == "neg") return out(floating() ? builder_.CreateFNeg(a) : builder_.CreateNeg(a));
     return out(floating() ? builder_.CreateUnaryIntrinsic(Intrinsic::fabs, a)
                           : builder_.CreateBinaryIntrinsic(Intrinsic::abs, a, builder_.getFalse()));
   }
 
   bool bits() {
-    if (!takes(2) || !type()) return false;
+    if (!takes(2) || !integral()) return false;
     Value* a = in(1, type());
     if (!a) return false;
     const std::string& op = now_->opcode[0];
@@ -268,7 +272,7 @@ class Translator {
     if (op == "lop3")
       return takes(5) && out(call("__nvvm_lop3", word, {in(1, word), in(2, word), in(3, word), in(4, word)}));
     if (op == "sad")
-      return takes(4) && type()->isIntegerTy(32) &&
+      return takes(4) && integral() && type()->isIntegerTy(32) &&
              out(call(is_signed() ? "__nv_sad" : "__nv_usad", word, {in(1, word), in(2, word), in(3, word)}));
     static const std::set<std::string> kTypes = {"bfe.u32", "bfe.s32", "bfe.u64", "bfi.b32", "bfi.b64"};
     if (!kTypes.contains(op + "." + now_->type())) return false;
@@ -315,7 +319,7 @@ class Translator {
   }
 
   bool compare() {
-    if (!takes(3) || now_->opcode.size() < 3 || !type() || StringRef(now_->operands[0]).contains('|')) return false;
+    if (!takes(3) || now_->opcode.size() < 3 || !type() || type()->isVectorTy() || StringRef(now_->operands[0]).contains('|')) return false;
     for (const char* combined : {"and", "or", "xor"})
       if (now_->has(combined)) return false;
     Value *a = in(1, type()), *b = in(2, type());
@@ -359,6 +363,7 @@ class Translator {
       if (!from->isDoubleTy() || !to->isFloatTy()) return false;
       a = call("nvvm.d2f." + mode, to, {a});
     } else if (from != to) {
+      if (from->getPrimitiveSizeInBits() == to->getPrimitiveSizeInBits()) return false;
       a = from->getPrimitiveSizeInBits() > to->getPrimitiveSizeInBits() ? builder_.CreateFPTrunc(a, to)
                                                                         : builder_.CreateFPExt(a, to);
     }
@@ -390,8 +395,8 @@ class Translator {
   Type* access_type() {
     if (!type() || space() == "param" || space() == "local") return nullptr;
     const unsigned bits = type()->getPrimitiveSizeInBits() * vector_width();
-    if (is_atomic() && bits > 128) return nullptr;
-    return vector_width() == 1 ? type() : builder_.getIntNTy(bits);
+    if (bits % 8 != 0 || (is_atomic() && bits > 128)) return nullptr;
+    return vector_width() == 1 && !type()->isVectorTy() ? type() : builder_.getIntNTy(bits);
   }
   Align alignment(Type* access) { return Align((is_atomic() ? access : type())->getPrimitiveSizeInBits() / 8); }
 
@@ -421,7 +426,7 @@ class Translator {
   bool atomic() {
     const bool answers = now_->opcode[0] == "atom";
     const size_t first = answers ? 1 : 0;
-    if (!type() || type()->isVectorTy() || now_->operands.size() < first + 2) return false;
+    if (!type() || type()->isVectorTy() || type()->isIntegerTy(1) || now_->operands.size() < first + 2) return false;
     Value* at = operands_.address(builder_, now_->operands[first], space());
     Value* operand = in(first + 1, type());
     if (!at || !operand) return false;
@@ -429,7 +434,7 @@ class Translator {
     Value* old = nullptr;
     if (now_->has("cas")) {
       Value* desired = in(first + 2, type());
-      if (!desired) return false;
+      if (!desired || !integral()) return false;
       old = builder_.CreateExtractValue(builder_.CreateAtomicCmpXchg(at, operand, desired, MaybeAlign(), order,
                                                                      ordered() ? AtomicOrdering::Acquire : order),
                                         0);
@@ -450,7 +455,7 @@ class Translator {
                   : s ? AtomicRMWInst::Max
                       : AtomicRMWInst::UMax}};
       for (const auto& [name, op] : kOps)
-        if (now_->has(name)) old = builder_.CreateAtomicRMW(op, at, operand, MaybeAlign(), order);
+        if (now_->has(name) && (!f || op == AtomicRMWInst::Xchg || AtomicRMWInst::isFPOperation(op))) old = builder_.CreateAtomicRMW(op, at, operand, MaybeAlign(), order);
     }
     return old && (!answers || out(old));
   }
@@ -500,7 +505,7 @@ class Translator {
 
   bool reduce() {
     Type* word = builder_.getInt32Ty();
-    if (!takes(3) || floating() || now_->opcode.size() != 4) return false;
+    if (!takes(3) || !integral() || now_->opcode.size() != 4) return false;
     std::string how = now_->opcode[2];
     if ((how == "min" || how == "max") && !is_signed()) how = "u" + how;
     return out(call("nvvm.redux.sync." + how, word, {in(1, word), in(2, word)}));
@@ -508,7 +513,7 @@ class Translator {
 
   bool match() {
     Type* word = builder_.getInt32Ty();
-    if (!takes(3) || !now_->has("any")) return false;
+    if (!takes(3) || !now_->has("any") || !integral()) return false;
     return out(call(type()->isIntegerTy(64) ? "nvvm.match.any.sync.i64" : "nvvm.match.any.sync.i32", word,
                     {in(2, word), in(1, type())}));
   }
@@ -576,8 +581,10 @@ void lower_assembly(DeviceModule& device) {
   for (Function& function : *device.module)
     for (Instruction& instruction : instructions(function))
       if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm()) calls.push_back(call);
+  std::map<Function*, std::string> translated;  // And the assembly to blame if the outcome is no valid IR.
   for (CallInst* call : calls) {
-    auto refuse = [&](const std::string& text, const std::string& why) {
+    auto refuse = [&](std::string text, const std::string& why) {
+      std::replace(text.begin(), text.end(), '$', '%');  // Operands as the source spells them.
       device.refuse(*call, "the CPU device does not support inline PTX \"" + text + "\"", why);
     };
     const std::string assembly = cast<InlineAsm>(call->getCalledOperand())->getAsmString().str();
@@ -592,8 +599,12 @@ void lower_assembly(DeviceModule& device) {
       continue;
     }
     if (Value* value = translator.result()) call->replaceAllUsesWith(value);
+    translated.try_emplace(call->getFunction(), "the CPU device does not support inline PTX \"" + assembly + "\" (" + place_of(*call) + "): types that do not go together");
     call->eraseFromParent();
   }
+  // An instruction of a type that the table did not think of: the optimiser would crash on it.
+  for (auto& [function, blamed] : translated)
+    if (!device.refused.contains(function) && verifyFunction(*function)) device.refused[function] = blamed;
 }
 
 }  // namespace kernelift::cpu

@@ -89,11 +89,21 @@ Value* PtxOperands::immediate(StringRef text, Type* type) {
   return ConstantInt::get(context, APInt(64, negative ? 0 - value : value).zextOrTrunc(type->getIntegerBitWidth()));
 }
 
+SmallVector<StringRef, 4> PtxOperands::parts_of(StringRef operand, unsigned bits) {
+  SmallVector<StringRef, 4> parts;
+  problem_ = "the operand " + operand.str();
+  if (!operand.consume_front("{") || !operand.consume_back("}")) return {};
+  operand.split(parts, ',');
+  if (bits == 0 || bits % parts.size() != 0) return {};
+  problem_.clear();
+  return parts;
+}
+
 Value* PtxOperands::read(IRBuilderBase& builder, StringRef operand, Type* type) {
   const std::string name = canonical(operand);
   if (operand.starts_with("{")) {
-    SmallVector<StringRef, 4> parts;
-    operand.drop_front().drop_back().split(parts, ',');
+    const SmallVector<StringRef, 4> parts = parts_of(operand, type->getPrimitiveSizeInBits());
+    if (parts.empty()) return nullptr;
     const unsigned width = type->getPrimitiveSizeInBits() / parts.size();
     Type* whole = builder.getIntNTy(type->getPrimitiveSizeInBits());
     Value* packed = ConstantInt::get(whole, 0);
@@ -112,7 +122,7 @@ Value* PtxOperands::read(IRBuilderBase& builder, StringRef operand, Type* type) 
                                                                    wide ? builder.getInt64Ty() : builder.getInt32Ty());
     return coerce(builder, builder.CreateCall(reader), type);
   }
-  if (name == "WARP_SZ") return ConstantInt::get(type, 32);
+  if (name == "WARP_SZ" && type->isIntegerTy()) return ConstantInt::get(type, 32);
   Value* constant = immediate(name, type);
   if (!constant) problem_ = "the operand " + name;
   return constant;
@@ -122,9 +132,10 @@ bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value)
   const std::string name = canonical(operand);
   if (name == "_") return true;
   if (operand.starts_with("{")) {
-    SmallVector<StringRef, 4> parts;
-    operand.drop_front().drop_back().split(parts, ',');
-    const unsigned bits = value->getType()->getPrimitiveSizeInBits(), width = bits / parts.size();
+    const unsigned bits = value->getType()->getPrimitiveSizeInBits();
+    const SmallVector<StringRef, 4> parts = parts_of(operand, bits);
+    if (parts.empty()) return false;
+    const unsigned width = bits / parts.size();
     Value* packed = coerce(builder, value, builder.getIntNTy(bits));
     for (unsigned i = 0; i < parts.size(); ++i) {
       Value* part = builder.CreateTrunc(builder.CreateLShr(packed, uint64_t(i) * width), builder.getIntNTy(width));

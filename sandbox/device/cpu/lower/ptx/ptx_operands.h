@@ -32,6 +32,8 @@ class PtxOperands {
  private:
   llvm::Value* coerce(llvm::IRBuilderBase&, llvm::Value* value, llvm::Type* type);
   llvm::Value* immediate(llvm::StringRef text, llvm::Type* type);
+  /// Of "{a,b}", which stand for equal shares of `bits`; empty (and problem()) if they cannot.
+  llvm::SmallVector<llvm::StringRef, 4> parts_of(llvm::StringRef operand, unsigned bits);
   std::string canonical(llvm::StringRef operand) const;
 
   llvm::CallInst& call_;

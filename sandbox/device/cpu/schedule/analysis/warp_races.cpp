@@ -3,13 +3,18 @@
 //
 //   s[t] = a;  … = s[t];            the same address, and the store always comes first
 //   s[2*t] = a;  … = s[2*t+1];      closer than neighbouring threads' elements are
-//   s[i*n + t] = a;  … = s[j*n+t];  only loops and block-wide values tell them apart
+//   s[i*n + t] = a;  … = s[j*n+t];  whole rows away: n is the block's size, a multiple of a warp's, or a loop's step
 //
-// Anything else (s[t] then s[t+16]; a tile written by columns and read by rows) is taken for an exchange. Being wrong
-// here costs speed, never the answer: the kernel then runs on fibers in lockstep.
+// Anything else (s[t] then s[t+16] or s[t+d]; a tile written by columns and read by rows) is taken for an exchange. Being
+// wrong here costs speed, never the answer: the kernel then runs in lockstep.
+//
+// The other way round, a load before a store, is an exchange if the load reads the element of another lane of the warp, a
+// constant distance away, that the store may write: v = s[t-1]; s[t] += v. Tree reductions read at run-time distances, or
+// only what no thread writes that gets there (if (t < 16) s[t] += s[t+16]).
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/LazyValueInfo.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
@@ -19,6 +24,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 
+#include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/services.h"
 
@@ -28,23 +34,37 @@ using namespace llvm;
 
 namespace {
 
-/// The shared variable a pointer leads to (its address marker), nullptr if it is none for sure.
-const Value* shared_variable(const Value* pointer) {
-  const Value* object = getUnderlyingObject(pointer);
+bool is_shared_variable(const Value* object) {
   const auto* call = dyn_cast<CallInst>(object);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("shared.") ? call
-                                                                                                          : nullptr;
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("shared.");
 }
 
-bool is_same_variable(const Value* a, const Value* b) {
-  const auto *x = cast<CallInst>(a), *y = cast<CallInst>(b);
-  return x->getCalledFunction() == y->getCalledFunction() && x->getArgOperand(1) == y->getArgOperand(1);
+/// The shared variables (their address markers) that a pointer may lead to; none if it may lead elsewhere.
+SmallVector<const CallInst*, 2> shared_variables(const Value* pointer) {
+  SmallVector<const Value*, 4> objects;
+  getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
+  SmallVector<const CallInst*, 2> variables;
+  for (const Value* object : objects) {
+    if (!is_shared_variable(object)) return {};
+    variables.push_back(cast<CallInst>(object));
+  }
+  return variables;
+}
+
+bool share_a_variable(ArrayRef<const CallInst*> some, ArrayRef<const CallInst*> others) {
+  return any_of(some, [&](const CallInst* a) {
+    return any_of(others, [&](const CallInst* b) {
+      return a->getCalledFunction() == b->getCalledFunction() && a->getArgOperand(1) == b->getArgOperand(1);
+    });
+  });
 }
 
 bool synchronises(const Instruction& instruction) {
   return is_service(instruction, Service::barrier) || is_service(instruction, Service::warp) ||
          is_service(instruction, Service::grid_sync) || is_service(instruction, Service::lockstep);
 }
+
+constexpr int64_t kWarpLanes = 32;
 
 class ExchangeFinder {
  public:
@@ -55,37 +75,44 @@ class ExchangeFinder {
         assumptions_(function),
         library_impl_(function.getParent()->getTargetTriple()),
         library_(library_impl_),
-        evolution_(function, library_, assumptions_, dominators_, loops_) {}
+        evolution_(function, library_, assumptions_, dominators_, loops_),
+        ranges_(&assumptions_, &function.getDataLayout()) {}
 
   Instruction* find() {
     for (Instruction& instruction : instructions(function_)) {
-      auto* store = dyn_cast<StoreInst>(&instruction);
-      const Value* variable = store ? shared_variable(store->getPointerOperand()) : nullptr;
-      if (!variable) continue;
-      if (Instruction* load = reached_load(*store, variable)) return load;
+      const auto* store = dyn_cast<StoreInst>(&instruction);
+      const auto* load = dyn_cast<LoadInst>(&instruction);
+      const auto variables = store || load ? shared_variables(getLoadStorePointerOperand(&instruction)) : SmallVector<const CallInst*, 2>();
+      if (variables.empty()) continue;
+      Instruction* reached = reached_from(instruction, [&](Instruction& other) {
+        const bool of_interest = store ? isa<LoadInst>(other) : isa<StoreInst>(other);
+        if (!of_interest || !share_a_variable(variables, shared_variables(getLoadStorePointerOperand(&other)))) return false;
+        return store ? !reads_own_element(*cast<StoreInst>(&instruction), cast<LoadInst>(other))
+                     : reads_what_a_lane_overwrites(*cast<LoadInst>(&instruction), cast<StoreInst>(other));
+      });
+      if (reached) return store ? reached : &instruction;
     }
     return nullptr;
   }
 
  private:
-  Instruction* reached_load(StoreInst& store, const Value* variable) {
+  /// The first instruction that is wanted, of those that `from` leads to without a barrier.
+  Instruction* reached_from(Instruction& from, function_ref<bool(Instruction&)> wanted) {
     SmallPtrSet<BasicBlock*, 16> seen;
     SmallVector<BasicBlock*, 16> work;
-    auto scan = [&](BasicBlock::iterator from, BasicBlock& block) -> Instruction* {
-      for (Instruction& instruction : make_range(from, block.end())) {
+    auto scan = [&](BasicBlock::iterator start, BasicBlock& block) -> Instruction* {
+      for (Instruction& instruction : make_range(start, block.end())) {
         if (synchronises(instruction)) return nullptr;
-        auto* load = dyn_cast<LoadInst>(&instruction);
-        const Value* other = load ? shared_variable(load->getPointerOperand()) : nullptr;
-        if (other && is_same_variable(variable, other) && !reads_own_element(store, *load)) return load;
+        if (wanted(instruction)) return &instruction;
       }
       for (BasicBlock* next : successors(&block))
         if (seen.insert(next).second) work.push_back(next);
       return nullptr;
     };
-    if (Instruction* load = scan(std::next(store.getIterator()), *store.getParent())) return load;
+    if (Instruction* found = scan(std::next(from.getIterator()), *from.getParent())) return found;
     while (!work.empty()) {
       BasicBlock* block = work.pop_back_val();
-      if (Instruction* load = scan(block->begin(), *block)) return load;
+      if (Instruction* found = scan(block->begin(), *block)) return found;
     }
     return nullptr;
   }
@@ -98,11 +125,55 @@ class ExchangeFinder {
     add_linear(read, 1, distance);
     add_linear(written, -1, distance);
     if (distance.steps_differ_by_thread) return false;
-    for (const auto& [term, factor] : distance.terms)
-      if (factor != 0 && differs_by_thread(term)) return false;
     LinearForm address;
     add_linear(written, 1, address);
-    return uint64_t(std::abs(distance.constant)) < element_pitch(address);
+    const auto pitch = int64_t(element_pitch(address));
+    for (const auto& [term, factor] : distance.terms)
+      if (factor != 0 && (differs_by_thread(term) || !is_whole_rows(term, factor, pitch))) return false;
+    return std::abs(distance.constant) < pitch;
+  }
+
+  /// Is so many times this block-wide value so far that no lane of a warp gets there from another's element? Multiples of
+  /// the warp's width are, and of the block's, where indices count rows of as many elements as there are threads.
+  bool is_whole_rows(const SCEV* term, int64_t factor, int64_t pitch) {
+    if (pitch != 0 && factor % (kWarpLanes * pitch) == 0) return true;
+    return factor % std::max<int64_t>(pitch, 1) == 0 && SCEVExprContains(term, [&](const SCEV* part) {
+      const auto* unknown = dyn_cast<SCEVUnknown>(part);
+      return unknown && is_block_size(unknown->getValue());
+    });
+  }
+
+  /// blockDim.x, as the thread's block has it.
+  bool is_block_size(const Value* value) {
+    const auto* load = dyn_cast<LoadInst>(value);
+    APInt offset(64, 0);
+    if (!load) return false;
+    const auto* block = dyn_cast<LoadInst>(load->getPointerOperand()->stripAndAccumulateConstantOffsets(function_.getDataLayout(), offset, true));
+    return block && is_block_pointer(*block) && offset == offsetof(kl_block, ntid_x);
+  }
+
+  /// Of a load before a store: does a lane read what another lane of its warp writes?
+  bool reads_what_a_lane_overwrites(LoadInst& load, StoreInst& store) {
+    const SCEV* written = evolution_.getSCEV(store.getPointerOperand());
+    LinearForm distance, address;
+    add_linear(evolution_.getSCEV(load.getPointerOperand()), 1, distance);
+    add_linear(written, -1, distance);
+    if (distance.steps_differ_by_thread) return false;
+    for (const auto& [term, factor] : distance.terms)
+      if (factor != 0) return false;
+    add_linear(written, 1, address);
+    const auto pitch = int64_t(element_pitch(address));
+    if (pitch == 0 || std::abs(distance.constant) < pitch || std::abs(distance.constant) >= kWarpLanes * pitch) return false;
+    Value* index = nullptr;  // What tells the threads' elements apart, if it is one value.
+    for (const auto& [term, factor] : address.terms) {
+      if (factor == 0 || !differs_by_thread(term)) continue;
+      const auto* unknown = dyn_cast<SCEVUnknown>(term);
+      if (index || !unknown || !unknown->getType()->isIntegerTy()) return true;
+      index = unknown->getValue();
+    }
+    const ConstantRange readers = ranges_.getConstantRange(index, &load, false), writers = ranges_.getConstantRange(index, &store, false);
+    const APInt lanes(readers.getBitWidth(), uint64_t(distance.constant / pitch), /*isSigned=*/true);
+    return !readers.add(ConstantRange(lanes)).intersectWith(writers).isEmptySet();
   }
 
   /// An address as a sum: what loops add to it, apart from their start, is only asked whether threads agree on it.
@@ -148,7 +219,7 @@ class ExchangeFinder {
     bool answer = false;
     if (auto* load = dyn_cast<LoadInst>(instruction))
       answer = !load->hasMetadata(LLVMContext::MD_invariant_load) && !is_block_pointer(*load);
-    else if (auto* call = dyn_cast<CallInst>(instruction); call && !shared_variable(call))
+    else if (auto* call = dyn_cast<CallInst>(instruction); call && !is_shared_variable(call))
       answer = !isa<IntrinsicInst>(call);
     for (Value* operand : instruction->operands())
       answer |= !answer && !isa<LoadInst>(instruction) && is_per_thread(operand);
@@ -176,6 +247,7 @@ class ExchangeFinder {
   TargetLibraryInfoImpl library_impl_;
   TargetLibraryInfo library_;
   ScalarEvolution evolution_;
+  LazyValueInfo ranges_;
   DenseMap<Instruction*, bool> per_thread_;
 };
 
@@ -185,7 +257,7 @@ Instruction* find_unsynchronised_exchange(Function& function) { return ExchangeF
 
 bool is_shared_access(const Instruction& instruction) {
   const Value* pointer = getLoadStorePointerOperand(&instruction);
-  return pointer && shared_variable(pointer);
+  return pointer && !shared_variables(pointer).empty();
 }
 
 }  // namespace kernelift::cpu
