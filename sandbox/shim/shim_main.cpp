@@ -1,4 +1,5 @@
 // Which compiler we are, for which device: dispatch only.
+#include <llvm/Support/Signals.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,15 @@ int fail(const std::string& name, const Error& error) {
   return 1;
 }
 
+/// A crash in clang or LLVM would leave the build with a signal's name and nobody to ask.
+void name_ourselves_in_a_crash(const std::string& name, const CompilerCommand& command) {
+  static std::string text;
+  text = name + ": error: Kernelift's compiler shim crashed while it compiled for the CPU device:";
+  for (const SourceInput& input : command.inputs) text += " " + input.file;
+  text += "; please report it with this source\n";
+  llvm::sys::AddSignalHandler([](void*) { (void)!write(STDERR_FILENO, text.data(), text.size()); }, nullptr);
+}
+
 }  // namespace
 
 }  // namespace kernelift::shim
@@ -106,6 +116,7 @@ int kernelift::shim_main(int argc, char** argv) {
   if (command->dry_run) return 0;
   // `nvcc -v __cmake_determine_cuda`: CMake asks for the dry run's text with a file that does not exist.
   if (command->inputs.size() == 1 && command->inputs[0].file == "__cmake_determine_cuda") return 1;
+  name_ourselves_in_a_crash(name, *command);
   Status status = run_for_cpu(*command, *config);
   return status.ok() ? 0 : fail(name, status.error());
 }

@@ -223,12 +223,18 @@ int main(int argc, char**) {
     ProcessOutcome built = run(build);
     EXPECT_TRUE(built.ok()) << built.err;
     EXPECT_THAT(built.err, HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it answers cudaErrorNotSupported: "
-                                     "the CPU device does not support inline PTX \"mma.sync.m$1 $0\" (a.cu:3)\n"));
+                                     "the CPU device does not support inline PTX \"mma.sync.m%1 %0\" (a.cu:3)\n"));
     EXPECT_EQ(run("./a").out, "cudaSuccess\ncudaSuccess\n");
     ProcessOutcome ran = run("./a with tensors");
     EXPECT_EQ(ran.out, "cudaSuccess\ncudaErrorNotSupported\n");
     EXPECT_THAT(ran.err, HasSubstr("kernelift: kernel void tensor<1>(float*) <<<(1,1,1), (1,1,1)>>>: the CPU device does not support inline PTX"));
   }
+}
+
+TEST_F(Shims, SayOfACrashThatItIsTheirs) {
+  // Once the pipe is open at its other end, the source is being read.
+  ProcessOutcome outcome = run("mkfifo slow.cu && { nvcc -c slow.cu & } && exec 3>slow.cu && kill -SEGV $! ; wait $!");
+  EXPECT_THAT(outcome.err, HasSubstr("nvcc: error: Kernelift's compiler shim crashed while it compiled for the CPU device: slow.cu"));
 }
 
 TEST_F(Shims, HandQuestionsOnToTheHostCompiler) {
