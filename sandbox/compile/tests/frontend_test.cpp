@@ -174,6 +174,17 @@ TEST(Frontend, DefinesWhatNvccDefinesInTheDevicePass) {
                         "#error wrong\n#endif\n", with([](auto& o) { o.arch = "sm_60"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
+/// Problem sizes on the command line. T and U are names in nvcc's own headers too.
+TEST(Frontend, LeavesOneLetterNamesToTheApplication) {
+  std::vector<std::string> flags;
+  for (char letter = 'A'; letter <= 'Z'; ++letter)
+    if (letter != 'T' && letter != 'U') flags.push_back(std::string("-D") + letter + "=4");
+  const char* kernel = "#include <cuda_fp16.h>\n#include <cmath>\n__global__ void k(int* p) { p[0] = A + Z; }";
+  for (const char* header : {"#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n", "#include <hip/hip_runtime.h>\n"}) {
+    auto device = compile(std::string(header) + kernel, with([&](auto& o) { o.flags = flags; }));
+    EXPECT_TRUE(device->module) << device->error;
+  }
+}
 TEST(Frontend, GivesUnoptimisedIrThatPassesMayOptimise) {
   auto device = compile("__device__ int f(int a) { int b = a; return b + 1; }\n__global__ void k(int* p) { p[0] = f(p[1]); }");
   ASSERT_TRUE(device->module) << device->error;
@@ -186,6 +197,8 @@ TEST(Frontend, ContractsMultiplyAddsUnlessTold) {
   const char* source = "__global__ void k(float* f) { f[0] = f[1] * f[2] + f[3]; }";
   EXPECT_THAT(compile(source)->ir(), HasSubstr("fmul contract"));
   EXPECT_THAT(compile(source, with([](auto& o) { o.flags = {"-ffp-contract=off"}; }))->ir(), Not(HasSubstr("fmul contract")));
+  const char* separate = "#include <cuda_fp16.h>\n__global__ void k(__half2* h) { h[0] = __hadd2_rn(__hmul2_rn(h[1], h[2]), h[3]); }";
+  EXPECT_THAT(compile(separate)->ir(), AllOf(HasSubstr("fmul half"), HasSubstr("fadd half"), Not(HasSubstr("= fmul contract half"))));
 }
 /// Some standards have clang say where a header was included: then the precompiled one's own source is read. C++17 has no
 /// register variables, and nvcc only warns.

@@ -11,31 +11,31 @@
 #include <type_traits>
 
 namespace std {
-#define KERNELIFT_SPECIAL_1(name)                                   \
-  float name##f(float);                                             \
-  long double name##l(long double);                                 \
-  template <class T>                                                \
-  typename __gnu_cxx::__promote<T>::__type name(T);
-#define KERNELIFT_SPECIAL_2(name)                                   \
-  float name##f(float, float);                                      \
-  long double name##l(long double, long double);                    \
-  template <class T, class U>                                       \
-  typename __gnu_cxx::__promote_2<T, U>::__type name(T, U);
-#define KERNELIFT_SPECIAL_3(name)                                   \
-  float name##f(float, float, float);                               \
-  long double name##l(long double, long double, long double);       \
-  template <class T, class U, class V>                              \
-  typename __gnu_cxx::__promote_3<T, U, V>::__type name(T, U, V);
-#define KERNELIFT_SPECIAL_N(name)                                   \
-  float name##f(unsigned, float);                                   \
-  long double name##l(unsigned, long double);                       \
-  template <class T>                                                \
-  typename __gnu_cxx::__promote<T>::__type name(unsigned, T);
-#define KERNELIFT_SPECIAL_NM(name)                                  \
-  float name##f(unsigned, unsigned, float);                         \
-  long double name##l(unsigned, unsigned, long double);             \
-  template <class T>                                                \
-  typename __gnu_cxx::__promote<T>::__type name(unsigned, unsigned, T);
+#define KERNELIFT_SPECIAL_1(name)   \
+  float name##f(float);             \
+  long double name##l(long double); \
+  template <class _Tp>              \
+  typename __gnu_cxx::__promote<_Tp>::__type name(_Tp);
+#define KERNELIFT_SPECIAL_2(name)                \
+  float name##f(float, float);                   \
+  long double name##l(long double, long double); \
+  template <class _Tp, class _Up>                \
+  typename __gnu_cxx::__promote_2<_Tp, _Up>::__type name(_Tp, _Up);
+#define KERNELIFT_SPECIAL_3(name)                             \
+  float name##f(float, float, float);                         \
+  long double name##l(long double, long double, long double); \
+  template <class _Tp, class _Up, class _Vp>                  \
+  typename __gnu_cxx::__promote_3<_Tp, _Up, _Vp>::__type name(_Tp, _Up, _Vp);
+#define KERNELIFT_SPECIAL_N(name)             \
+  float name##f(unsigned, float);             \
+  long double name##l(unsigned, long double); \
+  template <class _Tp>                        \
+  typename __gnu_cxx::__promote<_Tp>::__type name(unsigned, _Tp);
+#define KERNELIFT_SPECIAL_NM(name)                      \
+  float name##f(unsigned, unsigned, float);             \
+  long double name##l(unsigned, unsigned, long double); \
+  template <class _Tp>                                  \
+  typename __gnu_cxx::__promote<_Tp>::__type name(unsigned, unsigned, _Tp);
 KERNELIFT_SPECIAL_NM(assoc_laguerre)
 KERNELIFT_SPECIAL_NM(assoc_legendre)
 KERNELIFT_SPECIAL_2(beta)
@@ -65,10 +65,10 @@ KERNELIFT_SPECIAL_N(sph_neumann)
 }  // namespace std
 
 namespace __gnu_cxx {
-template <class A, class B, class C>
-typename __promote_3<A, B, C>::__type conf_hyperg(A, B, C);
-template <class A, class B, class C, class D>
-typename __promote_4<A, B, C, D>::__type hyperg(A, B, C, D);
+template <class _Tp, class _Up, class _Vp>
+typename __promote_3<_Tp, _Up, _Vp>::__type conf_hyperg(_Tp, _Up, _Vp);
+template <class _Tp, class _Up, class _Vp, class _Wp>
+typename __promote_4<_Tp, _Up, _Vp, _Wp>::__type hyperg(_Tp, _Up, _Vp, _Wp);
 float conf_hypergf(float, float, float);
 long double conf_hypergl(long double, long double, long double);
 float hypergf(float, float, float, float);

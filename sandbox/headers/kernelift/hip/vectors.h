@@ -5,9 +5,9 @@
 #ifdef __cplusplus
 #include <cuda_runtime.h>
 
-template <class V> struct kernelift_lanes {};
-template <class E, unsigned int n> struct kernelift_vector {};
-template <class E, unsigned int n> using HIP_vector_type = typename kernelift_vector<E, n>::vector;
+template <class Vector> struct kernelift_lanes {};
+template <class Element, unsigned int n> struct kernelift_vector {};
+template <class Element, unsigned int n> using HIP_vector_type = typename kernelift_vector<Element, n>::vector;
 #define KL_LANES(name, type, n)                  \
   template <> struct kernelift_vector<type, n> { \
     typedef name vector;                         \
@@ -34,34 +34,34 @@ KL_LANES1234(double, double)
 
 /// Calls f(element of a, element of b) for each element.
 template <int count> struct kernelift_each {
-  template <class V, class W, class F> static __host__ __device__ __forceinline__ void of(V& a, const W& b, F f) {
+  template <class Vector, class Other, class Function> static __host__ __device__ __forceinline__ void of(Vector& a, const Other& b, Function f) {
     kernelift_each<count - 1>::of(a, b, f);
     f((&a.x)[count - 1], (&b.x)[count - 1]);
   }
 };
 template <> struct kernelift_each<0> {
-  template <class V, class W, class F> static __host__ __device__ __forceinline__ void of(V&, const W&, F) {}
+  template <class Vector, class Other, class Function> static __host__ __device__ __forceinline__ void of(Vector&, const Other&, Function) {}
 };
 
-#define KL_HIP template <class V, class E = typename kernelift_lanes<V>::element> static __host__ __device__ __forceinline__
+#define KL_HIP template <class Vector, class Element = typename kernelift_lanes<Vector>::element> static __host__ __device__ __forceinline__
 /// A scalar stands for a vector of itself. Its type is not deduced: float4 * 2 is fine.
-#define KL_SCALAR typename kernelift_lanes<V>::element
-template <class V> static __host__ __device__ __forceinline__ V kernelift_splat(KL_SCALAR value) {
-  V all;
-  kernelift_each<kernelift_lanes<V>::count>::of(all, all, [value] __host__ __device__(KL_SCALAR& e, const KL_SCALAR&) { e = value; });
+#define KL_SCALAR typename kernelift_lanes<Vector>::element
+template <class Vector> static __host__ __device__ __forceinline__ Vector kernelift_splat(KL_SCALAR value) {
+  Vector all;
+  kernelift_each<kernelift_lanes<Vector>::count>::of(all, all, [value] __host__ __device__(KL_SCALAR& e, const KL_SCALAR&) { e = value; });
   return all;
 }
-#define KL_OPERATOR(op)                                                                                              \
-  KL_HIP V& operator op##=(V& a, const V& b) {                                                                       \
-    kernelift_each<kernelift_lanes<V>::count>::of(a, b, [] __host__ __device__(E& x, const E& y) { x = (E)(x op y); }); \
-    return a;                                                                                                        \
-  }                                                                                                                  \
-  KL_HIP V& operator op##=(V& a, KL_SCALAR b) { return a op##= kernelift_splat<V>(b); }                              \
-  KL_HIP V operator op(V a, const V& b) { return a op##= b; }                                                        \
-  KL_HIP V operator op(V a, KL_SCALAR b) { return a op##= kernelift_splat<V>(b); }                                   \
-  KL_HIP V operator op(KL_SCALAR a, const V& b) {                                                                    \
-    V all = kernelift_splat<V>(a);                                                                                   \
-    return all op##= b;                                                                                              \
+#define KL_OPERATOR(op)                                                                                                                        \
+  KL_HIP Vector& operator op##=(Vector& a, const Vector& b) {                                                                                  \
+    kernelift_each<kernelift_lanes<Vector>::count>::of(a, b, [] __host__ __device__(Element& x, const Element& y) { x = (Element)(x op y); }); \
+    return a;                                                                                                                                  \
+  }                                                                                                                                            \
+  KL_HIP Vector& operator op##=(Vector& a, KL_SCALAR b) { return a op##= kernelift_splat<Vector>(b); }                                         \
+  KL_HIP Vector operator op(Vector a, const Vector& b) { return a op##= b; }                                                                   \
+  KL_HIP Vector operator op(Vector a, KL_SCALAR b) { return a op##= kernelift_splat<Vector>(b); }                                              \
+  KL_HIP Vector operator op(KL_SCALAR a, const Vector& b) {                                                                                    \
+    Vector all = kernelift_splat<Vector>(a);                                                                                                   \
+    return all op##= b;                                                                                                                        \
   }
 KL_OPERATOR(+)
 KL_OPERATOR(-)
@@ -73,18 +73,18 @@ KL_OPERATOR(|)
 KL_OPERATOR(^)
 KL_OPERATOR(<<)
 KL_OPERATOR(>>)
-KL_HIP V operator-(const V& a) {
-  V minus = a;
-  kernelift_each<kernelift_lanes<V>::count>::of(minus, a, [] __host__ __device__(E& x, const E& y) { x = (E)-y; });
+KL_HIP Vector operator-(const Vector& a) {
+  Vector minus = a;
+  kernelift_each<kernelift_lanes<Vector>::count>::of(minus, a, [] __host__ __device__(Element& x, const Element& y) { x = (Element)-y; });
   return minus;
 }
-KL_HIP V operator~(const V& a) { return a ^ kernelift_splat<V>((E)~E(0)); }
-KL_HIP bool operator==(V a, const V& b) {
+KL_HIP Vector operator~(const Vector& a) { return a ^ kernelift_splat<Vector>((Element)~Element(0)); }
+KL_HIP bool operator==(Vector a, const Vector& b) {
   bool equal = true;
-  kernelift_each<kernelift_lanes<V>::count>::of(a, b, [&equal] __host__ __device__(E& x, const E& y) { equal = equal && x == y; });
+  kernelift_each<kernelift_lanes<Vector>::count>::of(a, b, [&equal] __host__ __device__(Element& x, const Element& y) { equal = equal && x == y; });
   return equal;
 }
-KL_HIP bool operator!=(const V& a, const V& b) { return !(a == b); }
+KL_HIP bool operator!=(const Vector& a, const Vector& b) { return !(a == b); }
 #undef KL_OPERATOR
 #undef KL_HIP
 #undef KL_SCALAR

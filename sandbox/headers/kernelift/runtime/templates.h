@@ -54,8 +54,8 @@ KL_API cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t size, size_t 
 }
 KL_API cudaGetSymbolAddress(void** pointer, const T& symbol) { return ::cudaGetSymbolAddress(pointer, (const void*)&symbol); }
 KL_API cudaGetSymbolAddress(T** pointer, const void* symbol) { return ::cudaGetSymbolAddress((void**)(void*)pointer, symbol); }
-template <class P, class T>
-static __inline__ cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
+template <class Pointee, class T>
+static __inline__ cudaError_t cudaGetSymbolAddress(Pointee** pointer, const T& symbol) {
   return ::cudaGetSymbolAddress((void**)(void*)pointer, (const void*)&symbol);
 }
 KL_API cudaGetSymbolSize(size_t* size, const T& symbol) { return ::cudaGetSymbolSize(size, (const void*)&symbol); }
