@@ -1,6 +1,7 @@
 // ---- comparing --------------------------------------------------------------------------------------------
 // Integers exactly, floating-point values by a relative tolerance of their type, or by what the kernel's own runs
-// differ by; NaN, infinities and -0 as a person would. Simpler than the judge's comparison, which Kernelift itself uses.
+// differ by; NaN, infinities and -0 as a person would. Simpler than the judge's comparison, which Kernelift itself uses: that
+// measures how far other roundings of the kernel lead.
 
 namespace kl_replay {
 
@@ -109,11 +110,50 @@ struct Allowance {
   }
 };
 
+/// What is known of some neighbouring values.
+struct Neighbourhood {
+  double scale = 0;    ///< Root mean square.
+  bool fades = false;  ///< There are numbers near the smallest of the type, so that denormals are numbers, too.
+};
+
+/// Of `count` values. What is larger than all others by more digits than they have is no number of their kind, but a mark
+/// (FLT_MAX: "nothing here"), and makes no scale.
+inline Neighbourhood neighbourhood(const unsigned char* at, u64 count, Element element) {
+  const double gap = element == kDouble ? 1e18 : 4e9, small = element == kDouble ? 1e-290 : 1e-30;
+  const double normal = element == kDouble ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  unsigned width = element_size(element);
+  double largest = 0, next = 0, squares = 0;
+  Neighbourhood found;
+  for (u64 i = 0; i < count; ++i) {
+    double value = std::fabs(value_at(at + i * width, element));
+    if (!std::isfinite(value)) continue;
+    found.fades |= value >= normal && value < small;
+    if (value > largest) next = largest, largest = value;
+    else if (value < largest) next = std::max(next, value);
+  }
+  if (next > 0 && largest / gap > next) largest = next;
+  u64 counted = 0;
+  for (u64 i = 0; i < count && largest > 0; ++i) {
+    double value = std::fabs(value_at(at + i * width, element));
+    if (value <= largest) squares += (value / largest) * (value / largest), ++counted;
+  }
+  if (counted) found.scale = largest * std::sqrt(squares / static_cast<double>(counted));
+  return found;
+}
+
+/// An integer where a float belongs (float4.w often is one) reads like this.
+inline bool is_denormal(double value, Element element) {
+  double size = std::fabs(value);
+  return size > 0 && ((element == kFloat && size < std::numeric_limits<float>::min()) ||
+                      (element == kDouble && size < std::numeric_limits<double>::min()));
+}
+
 /// Integers, addresses and untyped bytes must be equal. Floating-point values must agree within `tolerance` of their
-/// own size, or within a tenth of it of the buffer's largest value (sums that cancel lose digits of what they cancel
-/// from). NaN agrees with NaN only, an infinity with itself only.
+/// own size, or of their neighbourhood's (sums that cancel lose digits of what they cancel from). NaN agrees with NaN only,
+/// an infinity with itself only, and so does a denormal where no other number is as small.
 inline Difference compare(const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
                           Element element, double tolerance) {
+  const u64 kNeighbours = 4096;  // Bytes: a buffer may hold large numbers here and small ones there.
   Difference difference;
   unsigned width = element_size(element);
   bool exact = element < kHalf || element == kPointer;
@@ -127,16 +167,24 @@ inline Difference compare(const std::vector<unsigned char>& expected, const std:
       double value = std::fabs(value_at(expected.data() + i * width, element));
       if (std::isfinite(value)) largest = std::max(largest, value);
     }
+  Neighbourhood near;
+  u64 near_end = 0;
   for (u64 i = 0; i < difference.elements; ++i) {
     const unsigned char *e = expected.data() + i * width, *g = got.data() + i * width;
     if (std::memcmp(e, g, width) == 0) continue;
     double want = value_at(e, element), have = value_at(g, element), off = 1;
     bool bad = true;
     if (!exact && std::isfinite(want) && std::isfinite(have)) {
-      double apart = std::fabs(want - have), size = std::max(std::fabs(want), 0.1 * largest);
+      if (i >= near_end) {
+        u64 begin = i * width / kNeighbours * kNeighbours / width;
+        near_end = std::min(difference.elements, begin + kNeighbours / width);
+        near = neighbourhood(expected.data() + begin * width, near_end - begin, element);
+      }
+      double apart = std::fabs(want - have), size = std::max(std::fabs(want), near.scale);
+      bool integer = !near.fades && (is_denormal(want, element) || is_denormal(have, element));
       off = largest > 0 ? apart / largest : apart;
-      bad = apart > tolerance * size;
-      difference.needed = std::max(difference.needed, apart / size);
+      bad = integer || apart > tolerance * size;
+      if (!integer) difference.needed = std::max(difference.needed, apart / size);
     } else if (!exact && std::isnan(want) && std::isnan(have)) {
       continue;
     }

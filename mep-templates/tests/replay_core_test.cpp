@@ -50,6 +50,41 @@ TEST(ReplayCompare, ForgivesLostDigitsOfCancellingSumsOnlyBelowTheBuffersSize) {
   EXPECT_EQ(floats({1, 1e-5f}, {1, 3e-5f}).count, 1u);
 }
 
+TEST(ReplayCompare, JudgesByTheNeighbourhoodAndNotByTheLargestOfTheBuffer) {
+  std::vector<float> values(4096, 1.0f);
+  std::fill(values.begin(), values.begin() + 1024, 1e6f);
+  auto count = [](const std::vector<float>& expected, const std::vector<float>& got) {
+    auto as_bytes = [](const std::vector<float>& row) {
+      auto* begin = reinterpret_cast<const unsigned char*>(row.data());
+      return std::vector<unsigned char>(begin, begin + row.size() * sizeof(float));
+    };
+    return compare(as_bytes(expected), as_bytes(got), kFloat, default_tolerance(kFloat)).count;
+  };
+  auto wrong = values;
+  for (size_t i = 1024; i < wrong.size(); ++i) wrong[i] = 0.5f;
+  EXPECT_EQ(count(values, wrong), 3072u);
+  for (float mark : {std::numeric_limits<float>::max(), 1e30f, kInf})
+    for (size_t every : {2, 500}) {
+      for (size_t i = 0; i < values.size(); i += every) values[i] = wrong[i] = mark;
+      EXPECT_GE(count(values, wrong), 1500u) << mark;
+    }
+  // A smooth block's cosines: what the small ones lack in digits they owe to the large one.
+  std::vector<float> cosines, rounded;
+  for (int i = 0; i < 1024; ++i) cosines.push_back(i % 64 ? 0.5f : 1000.0f), rounded.push_back(i % 64 ? 0.50006f : 1000.0f);
+  EXPECT_EQ(count(cosines, rounded), 0u);
+}
+
+TEST(ReplayCompare, TakesDenormalsForIntegersWhereNoOtherNumberIsAsSmall) {
+  auto as_float = [](int value) {
+    float number;
+    std::memcpy(&number, &value, sizeof number);
+    return number;
+  };
+  EXPECT_EQ(floats({1, 2, 3, as_float(7)}, {1, 2, 3, as_float(8)}).count, 1u);
+  EXPECT_EQ(floats({1, 2, 3, as_float(7)}, {1, 2, 3, 0}).count, 1u);
+  EXPECT_EQ(floats({1, 1e-33f, 1e-37f, 3e-41f, 1e-44f}, {1, 1e-33f, 1e-37f, 3.001e-41f, 0}).count, 0u);
+}
+
 TEST(ReplayCompare, ComparesIntegersExactly) {
   EXPECT_EQ(compare(bytes({1, 2, 3}), bytes({1, 2, 4}), kInt32, 0.5).count, 1u);
 }
@@ -81,8 +116,8 @@ TEST(ReplayCompare, ComparesStructsLaneByLaneAndNoPadding) {
 TEST(ReplayCompare, AllowsWhatRunsDifferByButNothingFarOffAndNothingPastWhatTheUserSets) {
   Allowance allowed;
   EXPECT_EQ(allowed.of(kFloat), default_tolerance(kFloat));
-  allowed.spread = compare(bytes({100.f, 1.f}), bytes({100.f, 1.0005f}), kFloat, 0).needed;
-  EXPECT_NEAR(allowed.spread, 5e-5, 1e-7) << "of a tenth of the largest value: the element is smaller than that";
+  allowed.spread = compare(bytes({100.f, 1.f}), bytes({100.f, 1.003536f}), kFloat, 0).needed;
+  EXPECT_NEAR(allowed.spread, 5e-5, 1e-7) << "of the neighbourhood's root mean square: the element is smaller than that";
   EXPECT_NEAR(allowed.of(kFloat), 2e-4, 1e-6);
   EXPECT_EQ(allowed.of(kInt32), 0);
   allowed.spread = 1e-9;
