@@ -29,8 +29,8 @@ struct Task {
   u64 count;          ///< Scalars.
   u64 into;           ///< Address of a Finding.
   u32 kind, width;
-  u32 stride;          ///< Bytes from one scalar to the next.
-  u32 denormals;       ///< FloatTolerance::denormals.
+  u32 stride;     ///< Bytes from one scalar to the next.
+  u32 denormals;  ///< FloatTolerance::denormals.
   double ulps, relative, absolute, envelope, typical;
 };
 
@@ -101,7 +101,6 @@ KL_BOTH i64 ordered(u64 bits, u32 width) {
 
 KL_BOTH bool is_nan(double value) { return value != value; }
 KL_BOTH bool is_finite(double value) { return value - value == 0; }
-
 KL_BOTH double magnitude(double value) { return from_bits(bits_of(value) & ~(1ull << 63)); }
 
 /// Bits whose exponent is all zeros, and that are no zero: a number too small for its type, or an integer that was stored
@@ -114,24 +113,20 @@ KL_BOTH bool is_denormal(u32 kind, u64 bits) {
 /// What a neighbourhood's numbers are measured by, gathered in any order. Magnitudes are their bits without the sign, which
 /// are ordered as the numbers are and rise like their logarithms: the mean of the bits is near the geometric mean.
 struct Magnitudes {
-  u64 top = 0, next = 0;       ///< The largest, and the largest below it.
-  u64 tops = 0, count = 0;     ///< How many are the largest; how many there are at all: finite, and no zeros.
-  u64 zeros = 0;
-  u64 sum = 0;                 ///< Of the logarithms of all but the largest.
+  u64 top = 0, next = 0;              ///< The largest, and the largest below it.
+  u64 tops = 0, count = 0, zeros = 0;  ///< How many are the largest; are finite and no zeros; are zeros.
+  u64 sum = 0;                        ///< Of the logarithms of all but the largest.
 };
 /// Half the digits of a double's logarithm, so that those of a neighbourhood have a sum.
 KL_BOTH u64 logarithm(u32 width, u64 magnitude) { return width == 8 ? magnitude >> 16 : magnitude; }
 KL_BOTH void merge(u32 width, Magnitudes& into, const Magnitudes& more) {
-  Magnitudes high = into, low = more;
-  if (more.top > into.top) high = more, low = into;
-  into.top = high.top, into.count = high.count + low.count, into.zeros = high.zeros + low.zeros;
-  into.sum = high.sum + low.sum;
-  if (high.top == low.top) {
-    into.tops = high.tops + low.tops, into.next = high.next > low.next ? high.next : low.next;
-  } else {
-    into.tops = high.tops, into.next = high.next > low.top ? high.next : low.top;
-    into.sum += low.tops * logarithm(width, low.top);
-  }
+  const bool more_is_high = more.top > into.top;
+  const Magnitudes high = more_is_high ? more : into, low = more_is_high ? into : more;
+  const bool equal = high.top == low.top;
+  const u64 below = equal ? low.next : low.top;
+  into.top = high.top, into.next = high.next > below ? high.next : below;
+  into.tops = high.tops + (equal ? low.tops : 0), into.count = high.count + low.count, into.zeros = high.zeros + low.zeros;
+  into.sum = high.sum + low.sum + (equal ? 0 : low.tops * logarithm(width, low.top));
 }
 KL_BOTH void note(u32 kind, u32 width, u64 bits, Magnitudes& into) {
   u64 key = bits & ((1ull << (8 * width - 1)) - 1);
@@ -192,7 +187,7 @@ KL_BOTH double allowed_by(const Task& task, const Scale& scale) {
 struct Difference {
   bool mismatch = false;
   bool measured = false;  ///< Two finite floats: ulps and absolute count.
-  bool exact = false;     ///< One is a denormal that may be an integer: only equal bits are right.
+  bool denormal = false;  ///< One of them is, and may be an integer.
   double distance = 0, absolute = 0;
 };
 
@@ -214,11 +209,8 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   }
   double want = real(task.kind, want_bits), have = real(task.kind, have_bits);
   if (is_nan(want) && is_nan(have)) return difference;
-  if (!is_finite(want) || !is_finite(have)) {
-    difference.mismatch = true;
-    difference.distance = from_bits(0x7ff0000000000000ull);
-    return difference;
-  }
+  difference.mismatch = true, difference.distance = from_bits(0x7ff0000000000000ull);
+  if (!is_finite(want) || !is_finite(have)) return difference;
   i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
   // Magnitudes have 63 bits at most: their difference fits in 64 unsigned ones.
   u64 apart = a > b ? static_cast<u64>(a) - static_cast<u64>(b) : static_cast<u64>(b) - static_cast<u64>(a);
@@ -227,34 +219,19 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   difference.absolute = magnitude(want - have);
   difference.mismatch = !(difference.distance <= task.ulps || difference.absolute <= task.absolute ||
                           difference.absolute <= allowed || difference.absolute <= task.relative * magnitude(want));
-  difference.exact = !task.denormals && (is_denormal(task.kind, want_bits) || is_denormal(task.kind, have_bits));
-  difference.mismatch |= difference.exact;
+  difference.denormal = is_denormal(task.kind, want_bits) || is_denormal(task.kind, have_bits);
+  difference.mismatch |= difference.denormal && !task.denormals;
   return difference;
 }
 
-/// How far another run of the same computation is from its reference, as far as that asks for more than a bound of `ulps`
-/// with a margin: what is nearer asks for nothing.
-struct Deviation {
-  double away = 0;
-  bool denormal = false;  ///< Arithmetic has moved a denormal, so that it is a number and no integer.
-};
-KL_BOTH Deviation deviation(u32 kind, u32 width, u64 want_bits, u64 have_bits, double ulps) {
-  Deviation found;
-  if (want_bits == have_bits) return found;
-  double want = real(kind, want_bits), have = real(kind, have_bits);
-  if (!is_finite(want) || !is_finite(have)) return found;
-  found.denormal = is_denormal(kind, want_bits) || is_denormal(kind, have_bits);
-  i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
-  u64 apart = a > b ? static_cast<u64>(a) - static_cast<u64>(b) : static_cast<u64>(b) - static_cast<u64>(a);
-  double away = magnitude(want - have);
-  if (static_cast<double>(apart) > ulps && is_finite(away)) found.away = away;
-  return found;
+/// How far off an element is for which `task.ulps` are not enough; 0 where they are.
+KL_BOTH double beyond_ulps(const Task& task, const Difference& found) {
+  return found.measured && found.distance > task.ulps && is_finite(found.absolute) ? found.absolute : 0;
 }
 
 /// Worst distance and its neighbourhood in one number that an atomic maximum keeps. A mismatch is never zero.
 KL_BOTH u64 worst_key(double distance, u64 neighbourhood) {
-  constexpr double kLargest = 3e38;
-  u32 bits = bits_of_float(static_cast<float>(distance > kLargest ? kLargest : distance));
+  u32 bits = bits_of_float(static_cast<float>(distance > 3e38 ? 3e38 : distance));
   return (static_cast<u64>(bits + 1) << 32) | (neighbourhood & 0xffffffffull);
 }
 

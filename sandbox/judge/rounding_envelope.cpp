@@ -29,15 +29,17 @@ double free_ulps(const ElementType& type) { return FloatTolerance::standard(type
 
 void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const std::byte> other) {
   if (!type_.is_float()) return;
-  const auto kind = static_cast<judging::u32>(type_.kind);
+  FloatTolerance free;
+  free.ulps = free_ulps(type_);
+  const judging::Task task = task_of(type_, free);
   const size_t width = type_.width, whole = std::min(reference.size(), other.size()) / width * width;
   for (size_t begin = 0; begin < whole; begin += kNeighbourhood) {
     size_t end = std::min(whole, begin + kNeighbourhood);
     if (std::memcmp(&reference[begin], &other[begin], end - begin) == 0) continue;
     double furthest = 0;
     for (size_t at = begin; at < end; at += width) {
-      auto moved = judging::deviation(kind, type_.width, bits_of(type_, &reference[at]), bits_of(type_, &other[at]), free_ulps(type_));
-      furthest = std::max(furthest, moved.away), spread_.denormals |= moved.denormal;
+      judging::Difference moved = judging::compare(task, bits_of(type_, &reference[at]), bits_of(type_, &other[at]), 0);
+      furthest = std::max(furthest, judging::beyond_ulps(task, moved)), spread_.denormals |= moved.denormal;
     }
     if (furthest == 0) continue;
     judging::Scale scale = scale_of(type_, reference.subspan(begin, end - begin));

@@ -53,8 +53,8 @@ inline void spread_all(const Task& task) {
     u64 end = std::min(task.count, begin + each);
     double largest = 0;
     for (u64 i = begin; i < end; ++i) {
-      Deviation moved = deviation(task.kind, task.width, expected_at(task, i), got_at(task, i), task.ulps);
-      largest = std::max(largest, moved.away), found.mismatches += moved.denormal;
+      Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
+      largest = std::max(largest, beyond_ulps(task, moved)), found.mismatches += moved.denormal;
     }
     if (largest == 0) continue;
     Scale scale = scale_of_neighbourhood(task, begin, end);

@@ -150,8 +150,9 @@ KL_KERNEL kl_spread(Task task) {
     double largest = 0;
     u64 denormals = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
-      Deviation moved = deviation(task.kind, task.width, expected_at(task, i), got_at(task, i), task.ulps);
-      if (moved.away > largest) largest = moved.away;
+      Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
+      double away = beyond_ulps(task, moved);
+      if (away > largest) largest = away;
       denormals += moved.denormal;
     }
     if (denormals > 0) atomic_add(&finding->mismatches, denormals);
