@@ -108,6 +108,7 @@ MepInstance instance_from_json(const Json& from) {
     region.parameter = entry.at("parameter");
     region.element = entry.at("element");
     region.rewritten = entry.value("rewritten", false);
+    region.part_of = entry.value("part_of", uint64_t(0));
     if (auto pointers = entry.find("pointers"); pointers != entry.end()) {
       region.pointer_stride = pointers->at("stride");
       region.pointer_offsets = pointers->at("offsets").get<std::vector<uint32_t>>();
@@ -231,6 +232,7 @@ static Json to_json(const MepInstance& instance) {
                        {"parameter", region.parameter},
                        {"element", region.element}});
     if (region.rewritten) regions.back()["rewritten"] = true;
+    if (region.part_of) regions.back()["part_of"] = region.part_of;
     if (region.pointer_stride)
       regions.back()["pointers"] = {{"stride", region.pointer_stride}, {"offsets", region.pointer_offsets}};
   }

@@ -31,6 +31,9 @@ struct MepRegion {
   /// holds none (element tells which: "byte" is not known).
   uint64_t pointer_stride = 0;
   std::vector<uint32_t> pointer_offsets = {};
+  /// Where the allocation begins that this is one array of, among others of other types; 0: it is the whole.
+  uint64_t part_of = 0;
+  uint64_t allocation() const { return part_of ? part_of : address; }
   /// Other work writes it before every launch, whose caches hold it as that left it: put back before each timed one, though
   /// the kernel may not change it.
   bool rewritten = false;

@@ -41,7 +41,7 @@ class MepTest : public ::testing::Test {
     instance.microseconds = 3.5, instance.weight = 0.5, instance.held_out = true;
     instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, "arg 0", 0, "float"}};
     instance.regions[0].pointer_stride = 16, instance.regions[0].pointer_offsets = {8};
-    instance.regions[0].rewritten = true;
+    instance.regions[0].rewritten = true, instance.regions[0].part_of = 0x7000;
     instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before, "c"}};
     instance.settings.known = true, instance.settings.cluster = {4, 1, 1};
     instance.settings.max_dynamic_shared = 100 << 10, instance.settings.other = {"memory synchronisation domain"};
@@ -127,6 +127,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(instance.regions[0].element, "float");
   EXPECT_EQ(instance.variables[0].spelling, "c");
   EXPECT_EQ(instance.regions[0].pointer_stride, 16u);
+  EXPECT_EQ(instance.regions[0].allocation(), 0x7000u);
   EXPECT_TRUE(instance.regions[0].rewritten);
   EXPECT_EQ(instance.regions[0].pointer_offsets, written.instances[0].regions[0].pointer_offsets);
   EXPECT_TRUE(instance.settings.known);

@@ -10,6 +10,7 @@
 #include <future>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
@@ -115,6 +116,48 @@ std::vector<std::string> region_types(const CapturedInstance& instance, const Sc
   return types;
 }
 
+/// One array within a region.
+struct Part {
+  uint64_t begin = 0, end = 0;  ///< Offsets in the region.
+  std::string type;             ///< Of its elements, as the source spells it.
+  int parameter = -1;           ///< That points to it; -1: as for the whole region.
+  bool doubtful = false;        ///< Arrays of two types begin here: bytes, then.
+};
+
+/// Whether arrays of these elements may be taken for one: what is compared exactly, or in the same floating-point numbers.
+bool alike(const std::string& one, const std::string& other) {
+  auto a = ElementType::parse(one), b = ElementType::parse(other);
+  auto integer = [](const ElementType& type) { return type.kind != ElementType::Kind::Bytes && !type.is_float(); };
+  return one == other || (integer(a) && integer(b)) || (a.is_float() && a == b);
+}
+
+/// A region is an allocation, and a pool holds many arrays in one: where parameters of different types lead into it, each of
+/// them begins an array that ends where the next begins. Addresses of no known type (members of structs) begin none, and
+/// memory that is also had as bytes is what the other pointer says. One part: all of it is alike, as far as is known.
+std::vector<Part> parts_of(const CapturedInstance& instance, const CapturedRegion& region, const std::string& type, const ScannedKernel& kernel,
+                           const ModuleFacts& facts) {
+  std::vector<Part> marks, parts;
+  for (size_t i = 0; i < kernel.parameters.size() && i < instance.parameters.size(); ++i) {
+    if (kernel.parameters[i].pointee.empty() || instance.parameters[i].size != kWord) continue;
+    uint64_t offset = word_at(instance.arguments, instance.parameters[i].offset) - region.address;
+    if (offset < region.before.size) marks.push_back({offset, 0, kernel.parameters[i].pointee, int(i)});
+  }
+  std::ranges::stable_sort(marks, {}, &Part::begin);
+  auto element = [&](const Part& part) { return element_of(part.type, facts); };
+  auto plain = [&](const Part& part) { return element(part) == "byte" || element(part).ends_with("char"); };
+  for (auto& mark : marks) {
+    if (!parts.empty() && (alike(element(parts.back()), element(mark)) || (parts.back().begin == mark.begin && plain(mark)))) continue;
+    if (parts.empty() || parts.back().begin < mark.begin) parts.push_back(mark);
+    else if (plain(parts.back()) && !parts.back().doubtful) parts.back() = mark;
+    else parts.back().type.clear(), parts.back().doubtful = true;
+  }
+  if (parts.empty()) return {{0, region.before.size, type}};
+  if (parts.size() == 1) return {{0, region.before.size, parts[0].type, -1, parts[0].doubtful}};
+  parts.front().begin = 0;  // What lies before the first is most likely its own: kernels are given inner cells, too.
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].end = i + 1 < parts.size() ? parts[i + 1].begin : region.before.size;
+  return parts;
+}
+
 /// "variable _ZL5table +8" -> "variable table +8": the image's spelling is no name for a person.
 std::string readable(const std::string& reached_from) {
   constexpr std::string_view kMark = "variable ";
@@ -166,15 +209,21 @@ class Taker {
     auto types = region_types(from, kernel_);
     for (size_t i = 0; i < from.regions.size(); ++i) {
       auto& region = from.regions[i];
-      MepRegion taken;
-      taken.address = region.address, taken.kind = region.kind;
-      taken.reached_from = readable(region.reached_from);
-      taken.parameter = argument_of(region.reached_from).first;
       if (region.kind != MemoryKind::Device)
         limits.insert("Memory at " + address_text(region.address) + " was " + name(region.kind) +
                       " in the application; here it is the device's own, so timings may differ.");
-      KERNELIFT_TRY(take_region(from, std::move(taken), types[i], region.before, region.after,
-                                "memory at " + address_text(region.address) + " (" + region.reached_from + ")", instance));
+      auto parts = parts_of(from, region, types[i], kernel_, facts_);
+      for (auto& part : parts) {
+        MepRegion taken;
+        taken.address = region.address + part.begin, taken.size = part.end - part.begin, taken.kind = region.kind;
+        taken.part_of = parts.size() > 1 ? region.address : 0;
+        taken.reached_from = part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
+        taken.parameter = part.parameter < 0 ? argument_of(region.reached_from).first : part.parameter;
+        std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from + ")";
+        if (part.doubtful)
+          limits.insert("Arrays of different types begin in one place, in " + name + ": what lies there must come out bit by bit as recorded.");
+        KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name), instance, part.begin));
+      }
     }
     KERNELIFT_TRY(take_foreign(from, instance));
     describe_duration(from, instance);
@@ -193,22 +242,22 @@ class Taker {
     PointerLayout pointers;
   };
 
-  /// Adds `region`, whose elements are of `type` as the source spells it. It is searched for addresses whatever its type:
-  /// tables of 64-bit integers hold them too.
+  /// Adds `region`, which begins at `offset` of the images and whose elements are of `type` as the source spells it. It is
+  /// searched for addresses whatever its type: tables of 64-bit integers hold them too.
   Status take_region(const CapturedInstance& from, MepRegion region, const std::string& type, const Image& before,
-                     const Image& after, std::string name, MepInstance& instance) {
+                     const Image& after, std::string name, MepInstance& instance, uint64_t offset = 0) {
     PointerLayout pointers = pointers_of(type, facts_);
-    region.size = before.size, region.element = element_of(type, facts_);
+    region.element = element_of(type, facts_);
     region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
-    region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t offset) {
-      return offset + kWord <= from.arguments.size() && word_at(from.arguments, offset) - region.address < region.size;
+    region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t at) {
+      return at + kWord <= from.arguments.size() && word_at(from.arguments, at) - region.address < region.size;
     });
     Holder holder{int(instance.regions.size()), -1, std::move(name), region.element == "byte" && pointers.offsets.empty(), pointers};
-    KERNELIFT_ASSIGN(region.after, file_of(after));
-    KERNELIFT_ASSIGN(region.before, file_of(before));
+    KERNELIFT_ASSIGN(region.after, file_of(after, offset, region.size));
+    KERNELIFT_ASSIGN(region.before, file_of(before, offset, region.size));
     if (!from.variables.empty()) {
       KERNELIFT_ASSIGN(auto bytes, bytes_of(before));
-      KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
+      KERNELIFT_TRY(find_symbols(from, bytes.subspan(offset, region.size), holder, instance));
     }
     instance.regions.push_back(std::move(region));
     return done();
@@ -349,7 +398,7 @@ class Taker {
       if (!taken.insert(variable).second) continue;
       MepRegion region;
       std::string type;  // That of the parameter which points there, if one does.
-      region.address = variable->address, region.reached_from = "variable " + variable->key;
+      region.address = variable->address, region.size = variable->before.size, region.reached_from = "variable " + variable->key;
       for (size_t i = 0; i < kernel_.parameters.size() && i < from.parameters.size(); ++i)
         if (from.parameters[i].size == kWord &&
             variable_at(from, word_at(from.arguments, from.parameters[i].offset)) == variable)
@@ -380,22 +429,27 @@ class Taker {
     return std::span<const std::byte>(buffer_.data(), image.size);
   }
   /// An image's data file, written when it is seen for the first time: what launches have in common costs once.
-  Result<std::string> file_of(const Image& image) {
-    auto known = files_.find({image.size, image.chunks});
+  Result<std::string> file_of(const Image& image) { return file_of(image, 0, image.size); }
+  /// The same of a part of an image.
+  Result<std::string> file_of(const Image& image, uint64_t offset, uint64_t size) {
+    const std::tuple key(offset, size, image.chunks);
+    auto known = files_.find(key);
     if (known != files_.end()) return known->second;
-    KERNELIFT_ASSIGN(auto bytes, bytes_of(image));
+    KERNELIFT_ASSIGN(auto all, bytes_of(image));
+    auto bytes = all.subspan(offset, size);
     auto sum = std::async([&] { return replay_checksum(bytes); });
     auto file = Mep::store(folder_, bytes);
     if (!file.ok()) return sum.wait(), std::move(file).error();
     sums[*file] = sum.get();
-    return files_[{image.size, image.chunks}] = *file;
+    return files_[key] = *file;
   }
 
   const Capture& capture_;
   const ScannedKernel& kernel_;
   const ModuleFacts& facts_;
   std::filesystem::path folder_;
-  std::map<std::pair<uint64_t, std::vector<Hash>>, std::string> files_;  ///< Of images stored so far.
+  /// Of images stored so far: offset and size in the image, its chunks.
+  std::map<std::tuple<uint64_t, uint64_t, std::vector<Hash>>, std::string> files_;
   std::vector<std::byte> buffer_;
   Image held_;  ///< Whose bytes are in buffer_.
   std::set<const CapturedVariable*> foreign_;  ///< Found while an instance is taken, not yet taken themselves.

@@ -257,7 +257,7 @@ class GuardWriter {
     for (auto& instance : mep_.instances) {
       Seen first = seen(instance, i), second = seen(instance, j);
       if (!first.pointer || !second.pointer) null = true;
-      else if (first.pointer == second.pointer || (first.region && first.region == second.region)) differences.insert(static_cast<int64_t>(second.pointer - first.pointer));
+      else if (first.pointer == second.pointer || (first.region && second.region && first.region->allocation() == second.region->allocation())) differences.insert(static_cast<int64_t>(second.pointer - first.pointer));
       else apart = true;
     }
     const std::string p = "address(" + argument(i) + ")", q = "address(" + argument(j) + ")";

@@ -62,6 +62,47 @@ TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
   EXPECT_EQ(regions[2].reached_from, "variable v +8");
 }
 
+TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
+  // float* at 16, int* at 48, float4* at 80 and unsigned* at 96 of one allocation; float* and char* at the begin of another.
+  kernel_.parameters = {{"values", "float *", "float", false, ""}, {"indices", "int *", "int", false, ""}, {"places", "float4 *", "struct float4", false, ""},
+                        {"counts", "unsigned int *", "unsigned int", false, ""}, {"raw", "char *", "char", false, ""}, {"sums", "double *", "double", false, ""}};
+  auto one = instance(0);
+  std::vector<uint64_t> pointers = {0x1010, 0x1030, 0x1050, 0x1060, 0x9000, 0x9000}, words(16), more(4, 9);
+  for (size_t i = 0; i < words.size(); ++i) words[i] = i;
+  one.arguments.resize(48), one.parameters.clear();
+  std::memcpy(one.arguments.data(), pointers.data(), 48);
+  for (uint32_t i = 0; i < 6; ++i) one.parameters.push_back({8 * i, 8});
+  one.regions = {region(0x1000, words, "arg 0 +16"), region(0x9000, more, "arg 4")};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  auto& regions = inputs->instances.at(0).regions;
+  std::string text;
+  for (auto& part : regions)
+    text += part.element + "@" + std::to_string(part.address) + "+" + std::to_string(part.size) + " of " + std::to_string(part.part_of) + " " + part.reached_from + "\n";
+  EXPECT_EQ(text, "float@4096+48 of 4096 arg 0\nint@4144+32 of 4096 arg 1\nfloat4@4176+16 of 4096 arg 2\nunsigned int@4192+32 of 4096 arg 3\n"
+                  "double@36864+32 of 0 arg 4\n");
+  auto indices = Mep::load(scratch_.path() / "mep", regions[1].before);
+  ASSERT_TRUE(indices.ok());
+  EXPECT_EQ(std::memcmp(indices->data(), &words[6], 32), 0);
+  EXPECT_TRUE(inputs->limits.empty());
+}
+
+TEST_F(CapturedInputsTest, TakesMemoryThatIsHadAsFloatsAndAsIntegersForBytes) {
+  kernel_.parameters = {{"values", "float *", "float", false, ""}, {"bits", "int *", "int", false, ""}, {"again", "float *", "float", false, ""}};
+  auto one = instance(0);
+  std::vector<uint64_t> pointers = {0x1000, 0x1000, 0x1000};
+  one.arguments.resize(24), one.parameters = {{0, 8}, {8, 8}, {16, 8}};
+  std::memcpy(one.arguments.data(), pointers.data(), 24);
+  one.regions = {region(0x1000, {1, 2}, "arg 0")};
+  auto inputs = take({one});
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  ASSERT_EQ(inputs->instances.at(0).regions.size(), 1u);
+  EXPECT_EQ(inputs->instances[0].regions[0].element, "byte");
+  EXPECT_EQ(inputs->instances[0].regions[0].part_of, 0u);
+  ASSERT_EQ(inputs->limits.size(), 1u);
+  EXPECT_THAT(inputs->limits[0], HasSubstr("Arrays of different types begin in one place, in memory at 0x1000 (arg 0)"));
+}
+
 TEST_F(CapturedInputsTest, TakesAVariableThatTheKernelReachesByAddressOnlyForMemory) {
   auto one = instance(0x5008);
   std::vector<uint64_t> words = {1, 0x6000, 3};
