@@ -55,8 +55,8 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(place_managed_variables(device));
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
-  define_arithmetic(device);
   lower_assembly(device);
+  define_arithmetic(device);
   lower_intrinsics(device);
   refuse_unknown_mathematics(device);
   KERNELIFT_TRY(settle_refusals(device, !options.leave_out_refused));

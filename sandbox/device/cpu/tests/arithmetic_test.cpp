@@ -276,8 +276,18 @@ __global__ void k(unsigned* out, const float* in, float* floats) {
   int s; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(s) : "f"(-3.9f)); out[16] = s;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(f) : "f"(3.0f)); floats[5] = f;
   asm("shr.u32 %0, %1, 40;" : "=r"(r) : "r"(~0u)); out[17] = r;
+  float nan = __builtin_nanf(""); long long wide; unsigned long long ten = 10; unsigned zero = in[0] - 10;
+  asm("cvt.rzi.s64.f32 %0, %1;" : "=l"(wide) : "f"(nan)); out[18] = wide >> 32;
+  asm("cvt.rni.s32.f64 %0, %1;" : "=r"(r) : "d"((double)nan)); out[19] = r;
+  asm("cvt.rni.s32.f32 %0, %1;" : "=r"(r) : "f"(nan)); out[20] = r;
+  asm("shl.b32 %0, %1, %2;" : "=r"(r) : "r"(1u), "r"(zero + 32)); out[21] = r;
+  asm("shr.s64 %0, %1, %2;" : "=l"(wide) : "l"(-8ll), "r"(zero + 70)); out[22] = wide;
+  asm("shr.b64 %0, %1, %2;" : "=l"(wide) : "l"(ten << 32), "r"(zero + 33)); out[23] = wide;
+  asm("shl.b16 %0, %1, %2;" : "=h"(h) : "h"((unsigned short)3), "r"(zero + 65536)); out[24] = h;
+  asm("div.u32 %0, %1, %2;" : "=r"(r) : "r"(7u), "r"(zero)); out[25] = r;
+  asm("{ .reg .b16 b; cvt.rn.bf16.f32 b, %1; mov.b16 %0, b; }" : "=h"(h) : "f"(1.00391f)); out[26] = h;
 })");
-  std::vector<unsigned> out(18);
+  std::vector<unsigned> out(27);
   std::vector<float> in = {10, 20, 30, 40}, floats(6);
   out[12] = 7;
   ASSERT_TRUE(image.run("k", grid(1, 1), out.data(), in.data(), floats.data()).ok());
@@ -300,6 +310,8 @@ __global__ void k(unsigned* out, const float* in, float* floats) {
   EXPECT_EQ(out[15], 0x66778811u);
   EXPECT_EQ(int(out[16]), -3);
   EXPECT_EQ(out[17], 0u);
+  EXPECT_EQ(std::vector<unsigned>(out.begin() + 18, out.end()),
+            (std::vector<unsigned>{0x80000000, 0x80000000, 0, 0, ~0u, 5, 0, ~0u, 0x3f81}));
   EXPECT_EQ(floats, (std::vector<float>{20, 41, 40, 10, 3, 8}));
 }
 

@@ -1,6 +1,7 @@
 // The translator: a table of PTX instructions, each a few lines of IR. Instructions that synchronise or that LLVM has
 // intrinsics for become calls of the same nvvm.* functions that compiled CUDA uses, so they mean the same. A guarded
-// statement becomes a branch around it. Loops and calls in assembly are refused.
+// statement becomes a branch around it. Loops and calls in assembly are refused. Shifts, divisions and conversions are
+// LLVM's plain ones, to be defined as PTX does afterwards with all others (undefined_arithmetic.cpp).
 #include "sandbox/device/cpu/lower/ptx/ptx_assembly.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sandbox/device/cpu/lower/intrinsics.h"
 #include "sandbox/device/cpu/lower/ptx/ptx_operands.h"
 
 namespace kernelift::cpu {
@@ -162,18 +164,8 @@ class Translator {
   Value* integer_arithmetic(const std::string& op, Value* a, Value* b) {
     if (op == "add") return builder_.CreateAdd(a, b);
     if (op == "sub") return builder_.CreateSub(a, b);
-    if (op == "div" || op == "rem") {
-      // PTX gives an unspecified value for a zero divisor and does not trap; the host must not either.
-      Value* zero = Constant::getNullValue(type());
-      Value* overflow = is_signed() ? builder_.CreateICmpEQ(b, Constant::getAllOnesValue(type())) : nullptr;
-      Value* safe = builder_.CreateSelect(builder_.CreateICmpEQ(b, zero), ConstantInt::get(type(), 1), b);
-      if (overflow) safe = builder_.CreateSelect(overflow, ConstantInt::get(type(), 1), safe);
-      if (op == "div") {
-        Value* quotient = is_signed() ? builder_.CreateSDiv(a, safe) : builder_.CreateUDiv(a, safe);
-        return overflow ? builder_.CreateSelect(overflow, builder_.CreateNeg(a), quotient) : quotient;
-      }
-      return is_signed() ? builder_.CreateSRem(a, safe) : builder_.CreateURem(a, safe);
-    }
+    if (op == "div") return is_signed() ? builder_.CreateSDiv(a, b) : builder_.CreateUDiv(a, b);
+    if (op == "rem") return is_signed() ? builder_.CreateSRem(a, b) : builder_.CreateURem(a, b);
     const bool smaller = op == "min";
     return builder_.CreateBinaryIntrinsic(is_signed() ? smaller ? Intrinsic::smin : Intrinsic::smax
                                           : smaller   ? Intrinsic::umin
@@ -216,15 +208,9 @@ class Translator {
     if (op == "and") return out(builder_.CreateAnd(a, b));
     if (op == "or") return out(builder_.CreateOr(a, b));
     if (op == "xor") return out(builder_.CreateXor(a, b));
-    // Shifts clamp at the register's width.
-    const unsigned width = type()->getIntegerBitWidth();
-    Value* beyond = builder_.CreateICmpUGE(b, builder_.getInt32(width));
-    Value* by = builder_.CreateZExtOrTrunc(b, type());
-    if (op == "shr" && is_signed())
-      return out(builder_.CreateAShr(a, builder_.CreateSelect(beyond, ConstantInt::get(type(), width - 1), by)));
-    by = builder_.CreateSelect(beyond, ConstantInt::get(type(), 0), by);
-    Value* shifted = op == "shl" ? builder_.CreateShl(a, by) : builder_.CreateLShr(a, by);
-    return out(builder_.CreateSelect(beyond, ConstantInt::get(type(), 0), shifted));
+    b = builder_.CreateBinaryIntrinsic(Intrinsic::umin, b, builder_.getInt32(type()->getIntegerBitWidth()));
+    b = builder_.CreateZExtOrTrunc(b, type());
+    return out(op == "shl" ? builder_.CreateShl(a, b) : is_signed() ? builder_.CreateAShr(a, b) : builder_.CreateLShr(a, b));
   }
 
   bool unary() {
@@ -356,7 +342,7 @@ class Translator {
       if (now_->has(mode)) a = builder_.CreateUnaryIntrinsic(id, a), whole = true;
     if (!to->isFloatingPointTy()) {
       if (!whole) return false;
-      return out(builder_.CreateIntrinsic(to_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {to, from}, {a}));
+      return out(convert_to_integer(builder_, a, to, to_signed));
     }
     const std::string mode = rounding();
     if (!mode.empty() && mode != "rn") {
