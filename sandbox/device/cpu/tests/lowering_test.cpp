@@ -306,5 +306,23 @@ __global__ void k(int* out) { int sink = 0; out[threadIdx.x] = depth(1000, &sink
   EXPECT_EQ(out[7], 1000);
 }
 
+TEST(Shared, AddressesStandInLocalArraysAndStructs) {
+  const TestImage image = build(R"(
+struct Pair { int count; float* tile; };
+__global__ void k(float* out) {
+  __shared__ float a[32], b[32];
+  float* const both[2] = {a, b};
+  float* turns[2] = {a, b};
+  Pair pair{3, b};
+  int t = threadIdx.x;
+  turns[0][t] = t, turns[1][t] = 100 + t;
+  __syncthreads();
+  out[t] = both[t & 1][31 - t] + pair.count * pair.tile[t];
+})");
+  std::vector<float> out(32);
+  ASSERT_TRUE(image.run("k", grid(1, 32), out.data()).ok());
+  for (int t = 0; t < 32; ++t) ASSERT_EQ(out[t], (t & 1 ? 100 : 0) + 31 - t + 3 * (100 + t)) << t;
+}
+
 }  // namespace
 }  // namespace kernelift::cpu

@@ -27,6 +27,49 @@ struct Placement {
 
 bool is_dynamic(const GlobalVariable& global) { return global.isDeclaration(); }
 
+/// The variables whose initial values hold the constant's address.
+void holders_of(Constant& constant, SetVector<GlobalVariable*>& holders) {
+  for (User* user : constant.users()) {
+    if (auto* holder = dyn_cast<GlobalVariable>(user)) holders.insert(holder);
+    else if (auto* part = dyn_cast<Constant>(user)) holders_of(*part, holders);
+  }
+}
+
+void store_parts(IRBuilderBase& builder, Value* to, Constant& value, const DataLayout& layout) {
+  if (isa<UndefValue>(value)) return;
+  if (!isa<ConstantArray, ConstantStruct>(value)) {
+    builder.CreateStore(&value, to);
+    return;
+  }
+  for (unsigned i = 0; i < value.getNumOperands(); ++i) {
+    auto* part = cast<Constant>(value.getOperand(i));
+    const auto* record = dyn_cast<StructType>(value.getType());
+    const uint64_t offset = record ? layout.getStructLayout(const_cast<StructType*>(record))->getElementOffset(i).getFixedValue()
+                                   : i * layout.getTypeAllocSize(part->getType()).getFixedValue();
+    store_parts(builder, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), to, offset), *part, layout);
+  }
+}
+
+/// `float* tiles[2] = {a, b};` of shared arrays: clang copies the array from a constant of the module. Addresses in a block's
+/// arena are no constants here, so each function that uses it makes it, part by part.
+void make_where_used(GlobalVariable& constant) {
+  convertUsersOfConstantsToInstructions({&constant});
+  std::map<Function*, Value*> made;
+  for (Use& use : make_early_inc_range(constant.uses())) {
+    Function* function = cast<Instruction>(use.getUser())->getFunction();
+    Value*& copy = made[function];
+    if (!copy) {
+      IRBuilder<> builder(&*function->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+      AllocaInst* local = builder.CreateAlloca(constant.getValueType());
+      local->setAlignment(std::max(local->getAlign(), constant.getAlign().valueOrOne()));
+      store_parts(builder, local, *constant.getInitializer(), constant.getDataLayout());
+      copy = builder.CreatePointerBitCastOrAddrSpaceCast(local, constant.getType());
+    }
+    use.set(copy);
+  }
+  constant.eraseFromParent();
+}
+
 }  // namespace
 
 Status place_shared_variables(DeviceModule& device) {
@@ -36,6 +79,12 @@ Status place_shared_variables(DeviceModule& device) {
   for (GlobalVariable& global : module.globals())
     if (global.getAddressSpace() == kSharedSpace) shared.push_back(&global);
   if (shared.empty()) return done();
+
+  SetVector<GlobalVariable*> holders;
+  for (GlobalVariable* global : shared) holders_of(*global, holders);
+  for (GlobalVariable* holder : holders)
+    if (holder->isConstant() && holder->hasLocalLinkage() && none_of(holder->users(), [](User* user) { return isa<GlobalVariable>(user); }))
+      make_where_used(*holder);
 
   SmallVector<Constant*, 8> constants(shared.begin(), shared.end());
   convertUsersOfConstantsToInstructions(constants);
