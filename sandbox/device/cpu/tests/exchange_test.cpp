@@ -1,0 +1,80 @@
+// Values that lanes of a warp hand each other through shared memory with no barrier: found however they are written, and not
+// where there are none.
+#include "sandbox/device/cpu/tests/device_test.h"
+
+namespace kernelift::cpu {
+namespace {
+
+class Exchange : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Modes, Exchange, testing::Bool(), [](const auto& info) { return info.param ? "OnFibers" : "Cut"; });
+
+TEST_P(Exchange, AtRunTimeDistancesBeforeStoresAndThroughSwappedPointersIsRightWithinAWarp) {
+  LowerOptions options;
+  options.force_fibers = GetParam();
+  const TestImage image = build(R"(
+__global__ void scan(int n, int* out) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = 1;
+  for (int d = 1; d < n; d *= 2) {
+    int v = t >= d ? s[t - d] : 0;
+    s[t] += v;
+  }
+  out[t] = s[t];
+}
+__global__ void shift(int n, int* out) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = t + 1;
+  __syncthreads();
+  int v = t > 0 ? s[t - 1] : 0;
+  s[t] += v;
+  __syncthreads();
+  out[t] = s[t];
+}
+__global__ void swapped(int n, int* out) {
+  __shared__ int a[32], b[32];
+  int t = threadIdx.x, *p = a, *q = b;
+  p[t] = t + 1;
+  for (int d = 1; d < n; d *= 2) {
+    q[t] = p[t] + (t >= d ? p[t - d] : 0);
+    int* other = p;
+    p = q, q = other;
+  }
+  out[t] = p[t];
+})",
+                                options);
+  const std::pair<const char*, int (*)(int)> kAnswers[] = {{"scan", [](int t) { return t + 1; }},
+                                                           {"shift", [](int t) { return 2 * t + 1; }},
+                                                           {"swapped", [](int t) { return (t + 1) * (t + 2) / 2; }}};
+  std::vector<int> out(32);
+  for (const auto& [kernel, answer] : kAnswers) {
+    ASSERT_TRUE(image.run(kernel, grid(1, 32), 32, out.data()).ok());
+    for (int t = 0; t < 32; ++t) ASSERT_EQ(out[t], answer(t)) << kernel << " " << t;
+  }
+}
+
+TEST(NoExchange, IsSeenInTreeReductionsWithBarriers) {
+  const TestImage image = build(R"(
+__global__ void guarded(int* out) {
+  __shared__ int s[256];
+  int t = threadIdx.x;
+  s[t] = t;
+  __syncthreads();
+  if (t < 128) s[t] += s[t + 128];
+  __syncthreads();
+  if (t < 16) s[t] += s[t + 16];
+  __syncthreads();
+  if (t < 8) s[t] += s[t + 8];
+  __syncthreads();
+  for (int d = blockDim.x / 64; d > 0; d >>= 1) {
+    if (t < d) s[t] += s[t + d];
+    __syncthreads();
+  }
+  out[t] = s[0];
+})");
+  EXPECT_EQ(image.reason("guarded").find("barrier at "), 0u) << image.reason("guarded");
+}
+
+}  // namespace
+}  // namespace kernelift::cpu
