@@ -142,7 +142,7 @@ std::vector<Part> parts_of(const CapturedInstance& instance, const CapturedRegio
     uint64_t offset = word_at(instance.arguments, instance.parameters[i].offset) - region.address;
     if (offset < region.before.size) marks.push_back({offset, 0, kernel.parameters[i].pointee, int(i)});
   }
-  std::ranges::stable_sort(marks, {}, &Part::begin);
+  std::ranges::sort(marks, {}, [](const Part& part) { return std::pair(part.begin, part.parameter); });
   auto element = [&](const Part& part) { return element_of(part.type, facts); };
   auto plain = [&](const Part& part) { return element(part) == "byte" || element(part).ends_with("char"); };
   for (auto& mark : marks) {
