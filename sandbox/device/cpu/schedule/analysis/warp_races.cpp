@@ -163,12 +163,12 @@ class ExchangeFinder {
       if (factor != 0) return false;
     add_linear(written, 1, address);
     const auto pitch = int64_t(element_pitch(address));
-    if (pitch == 0 || std::abs(distance.constant) < pitch || std::abs(distance.constant) >= kWarpLanes * pitch) return false;
-    Value* index = nullptr;  // What tells the threads' elements apart, if it is one value.
+    if (pitch == 0 || distance.constant == 0 || distance.constant % pitch != 0 || std::abs(distance.constant) >= kWarpLanes * pitch) return false;
+    Value* index = nullptr;  // What tells the threads' elements apart. Of blocks with more dimensions nothing is known.
     for (const auto& [term, factor] : address.terms) {
       if (factor == 0 || !differs_by_thread(term)) continue;
       const auto* unknown = dyn_cast<SCEVUnknown>(term);
-      if (index || !unknown || !unknown->getType()->isIntegerTy()) return true;
+      if (index || !unknown || !unknown->getType()->isIntegerTy()) return false;
       index = unknown->getValue();
     }
     const ConstantRange readers = ranges_.getConstantRange(index, &load, false), writers = ranges_.getConstantRange(index, &store, false);
