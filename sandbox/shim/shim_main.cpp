@@ -68,6 +68,22 @@ bool concerns_us(const CompilerCommand& command) {
                      [&](const SourceInput& input) { return names_runtime(fs::path(input.file).filename().string()); });
 }
 
+/// What nvcc reads besides its arguments. The log has them among these: who reads it later has another environment.
+Result<std::vector<std::string>> with_environment(const std::string& name, std::vector<std::string> words) {
+  auto said = [](const char* variable) -> Result<std::vector<std::string>> {
+    const char* text = std::getenv(variable);
+    auto more = split_command(text ? text : "");
+    if (!more.ok()) return std::move(more).error().in(variable);
+    return more;
+  };
+  if (name != "nvcc") return words;
+  KERNELIFT_ASSIGN(auto before, said("NVCC_PREPEND_FLAGS"));
+  KERNELIFT_ASSIGN(auto after, said("NVCC_APPEND_FLAGS"));
+  words.insert(words.begin() + 1, before.begin(), before.end());
+  words.insert(words.end(), after.begin(), after.end());
+  return words;
+}
+
 int fail(const std::string& name, const Error& error) {
   if (!error.message.empty()) {
     bool placed = error.message.find(": error: ") != std::string::npos || error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
@@ -96,15 +112,16 @@ int kernelift::shim_main(int argc, char** argv) {
   std::string name = fs::path(argv[0]).filename().string();
   auto config = find_config(argv[0]);
   if (!config.ok()) return fail(name, config.error());
-  std::vector<std::string> words(argv, argv + argc);
+  auto words = with_environment(name, std::vector<std::string>(argv, argv + argc));
+  if (!words.ok()) return fail(name, words.error());
   std::error_code ignored;
   fs::path folder = fs::current_path(ignored);
-  auto command = parse_compiler_command(words, folder);
+  auto command = parse_compiler_command(*words, folder);
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
   bool ours = command.ok() && concerns_us(*command);
   if (command.ok() && host_queries(*command).empty())
-    if (Status logged = log_command(config->state, folder, words, *command); !logged.ok())
+    if (Status logged = log_command(config->state, folder, *words, *command); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);

@@ -237,6 +237,13 @@ TEST_F(Shims, SayOfACrashThatItIsTheirs) {
   EXPECT_THAT(outcome.err, HasSubstr("nvcc: error: Kernelift's compiler shim crashed while it compiled for the CPU device: slow.cu"));
 }
 
+TEST_F(Shims, TakeFlagsFromTheEnvironmentAsNvccDoes) {
+  write("a.cu", "#include <cstdio>\nint main() { std::printf(\"%d %s\", V, NAME); }\n");
+  expect_ok("NVCC_PREPEND_FLAGS='-DV=2 -DNAME=\\\"x\\\"' NVCC_APPEND_FLAGS='-UV -DV=3' nvcc a.cu -o a");
+  EXPECT_EQ(run("./a").out, "3 x");
+  EXPECT_THAT(log().dump(), AllOf(HasSubstr("-DV=2"), HasSubstr("-DV=3")));
+}
+
 TEST_F(Shims, HandQuestionsOnToTheHostCompiler) {
   ProcessOutcome outcome = run("nvcc .c -Xcompiler '-dumpfullversion -dumpversion'");
   EXPECT_EQ(outcome.out, run("g++ -dumpfullversion -dumpversion").out);
@@ -293,6 +300,9 @@ TEST_F(Shims, OnlyLogForOtherDevices) {
   fs::permissions(folder() / "real/nvcc", fs::perms::owner_all);
   EXPECT_EQ(run("PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n");
   EXPECT_EQ(log().size(), 1u);
+  EXPECT_EQ(run("export NVCC_APPEND_FLAGS=-DV PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n")
+      << "the real one reads it itself";
+  EXPECT_THAT(log().dump(), HasSubstr("-DV"));
 }
 
 }  // namespace
