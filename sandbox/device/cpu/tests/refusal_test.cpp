@@ -31,6 +31,11 @@ TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
   EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync %0, t\" (test.cu:1)");
 }
 
+TEST(Refused, ModifiersThatChangeWhatArithmeticComputes) {
+  for (const char* text : {"max.relu.s32 %0, %1, %1;", "abs.frobnicate.s32 %0, %1;"})
+    EXPECT_NE(refusal("__global__ void k(int* p) { int x; asm(\"" + std::string(text) + "\" : \"=r\"(x) : \"r\"(*p)); *p = x; }").find(text, 0, 8), std::string::npos) << text;
+}
+
 TEST(Refused, AssemblyWithBranches) {
   EXPECT_NE(refusal("__global__ void k() { asm volatile(\"{ L: bra L; }\"); }").find("label"), std::string::npos);
 }

@@ -133,7 +133,7 @@ class Translator {
   bool move() { return takes(2) && type() && out(in(1, type())); }
 
   bool arithmetic() {
-    if (!takes(3) || !type() || now_->has("cc") || (now_->has("sat") && !type()->isFloatTy())) return false;
+    if (!takes(3) || !type() || !now_->plain() || (now_->has("sat") && !type()->isFloatTy())) return false;
     const std::string& op = now_->opcode[0];
     if (op == "mul" && !floating()) return out(product(now_->has("wide"), now_->has("hi")));
     Value *a = in(1, type()), *b = in(2, type());
@@ -184,7 +184,7 @@ class Translator {
   }
 
   bool multiply_add() {
-    if (!takes(4) || !type() || now_->has("cc") || now_->has("sat") || now_->has("relu")) return false;
+    if (!takes(4) || !type() || !now_->plain() || now_->has("sat")) return false;
     if (!floating()) {
       Value* whole = product(now_->has("wide"), now_->has("hi"));
       Value* addend = whole ? in(3, whole->getType()) : nullptr;
@@ -199,7 +199,7 @@ class Translator {
   }
 
   bool logic() {
-    if (!takes(3) || !integral()) return false;
+    if (!takes(3) || !integral() || !now_->plain()) return false;
     const std::string& op = now_->opcode[0];
     Value* a = in(1, type());
     const bool shift = op == "shl" || op == "shr";
@@ -214,7 +214,7 @@ class Translator {
   }
 
   bool unary() {
-    if (!takes(2) || !type()) return false;
+    if (!takes(2) || !type() || !now_->plain()) return false;
     Value* a = in(1, type());
     if (!a) return false;
     const std::string& op = now_->opcode[0];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace kernelift::cpu {
 
@@ -85,6 +86,13 @@ void declare(std::string_view text, PtxText& ptx) {
 }
 
 }  // namespace
+
+bool PtxStatement::plain() const {
+  static const std::set<std::string_view> kUsual = {"ftz", "rn", "rz", "rm", "rp", "lo", "hi", "wide", "sat", "NaN", "approx", "full", "pred"};
+  return std::all_of(opcode.begin() + 1, opcode.end(), [](const std::string& part) {
+    return part.find_first_of("0123456789") != std::string::npos || kUsual.contains(part);
+  });
+}
 
 bool PtxStatement::has(std::string_view part) const {
   return std::find(opcode.begin(), opcode.end(), part) != opcode.end();

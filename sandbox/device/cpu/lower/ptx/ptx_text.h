@@ -17,6 +17,8 @@ struct PtxStatement {
   std::vector<std::string> operands;  ///< "$0", "[$1+4]", "{a,b}", "0x1f"
 
   bool has(std::string_view part) const;
+  /// The opcode says nothing but types and what arithmetic usually says. Anything else changes what is computed.
+  bool plain() const;
   /// The last opcode part, where PTX puts the type.
   const std::string& type() const { return opcode.back(); }
 };
