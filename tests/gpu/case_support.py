@@ -197,7 +197,8 @@ def move_addresses(mep):
     return copy
 
 
-PLANTED = {"fault": "*reinterpret_cast<volatile int*>(16) = 1;", "hang": "for (volatile int kl_forever = 1; kl_forever;) {}"}
+# The loop asks a clock: one on a volatile variable ptxas removes, of nvcc's build and not of clang's.
+PLANTED = {"fault": "*reinterpret_cast<volatile int*>(16) = 1;", "hang": "while (clock64() >= 0) {}"}
 
 
 def edit_kernel(mep, name, kind, statement):
