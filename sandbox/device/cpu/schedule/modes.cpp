@@ -1,7 +1,7 @@
 // A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers, warp
 // operations and lockstep points that sit in the kernel itself; anything else runs on fibers. Volatile accesses to
-// shared memory, and values handed over without a barrier, are the old way of talking within a warp: lockstep points
-// between them keep the warp's lanes together.
+// shared memory (to any memory that is read and written, where nothing spins), and values handed over without a barrier,
+// are the old way of talking within a warp: lockstep points between them keep the warp's lanes together.
 #include "sandbox/device/cpu/schedule/modes.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -28,7 +28,7 @@ namespace {
 
 /// What a function does itself (callees apart).
 struct Facts {
-  std::string warp, other_wait, spin, volatile_shared, exchange, exit, grid, barrier;
+  std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, exit, grid, barrier;
   unsigned barriers = 0, warp_waits = 0;
   bool plain_barriers = true;  ///< All are __syncthreads forms: barrier 0, all threads.
   bool variable_arrays = false;
@@ -55,14 +55,23 @@ bool may_be_shared(const Value* pointer, bool is_kernel) {
   return false;
 }
 
+/// Is this memory of the thread's own alone?
+bool is_local(const Value* pointer) {
+  SmallVector<const Value*, 4> objects;
+  getUnderlyingObjects(pointer, objects);
+  return all_of(objects, [](const Value* object) { return isa<AllocaInst>(object); });
+}
+
 Facts read_facts(Function& function, bool is_kernel) {
   Facts facts;
+  std::string volatile_load, volatile_store;
   for (Instruction& instruction : instructions(function)) {
     const std::string place = place_of(instruction);
     if (auto* local = dyn_cast<AllocaInst>(&instruction)) facts.variable_arrays |= !local->isStaticAlloca();
-    if (instruction.isVolatile())
-      if (const Value* pointer = getLoadStorePointerOperand(&instruction); pointer && may_be_shared(pointer, is_kernel))
-        facts.volatile_shared = place;
+    if (const Value* pointer = instruction.isVolatile() ? getLoadStorePointerOperand(&instruction) : nullptr) {
+      if (may_be_shared(pointer, is_kernel)) facts.volatile_shared = place;
+      else if (!is_local(pointer)) (isa<LoadInst>(instruction) ? volatile_load : volatile_store) = place;
+    }
     auto* call = dyn_cast<CallInst>(&instruction);
     if (!call || call->isInlineAsm()) continue;
     Function* callee = call->getCalledFunction();
@@ -88,6 +97,7 @@ Facts read_facts(Function& function, bool is_kernel) {
       facts.exit = place;
     }
   }
+  if (!volatile_load.empty()) facts.volatile_global = volatile_store;
   return facts;
 }
 
@@ -105,7 +115,8 @@ class ModeChooser {
     }
     for (Function& function : *device_.module)
       if (!function.isDeclaration())
-        if (Instruction* wait = yield_in_spin_loops(function)) facts_[&function].spin = place_of(*wait);
+        if (Instruction* wait = yield_in_spin_loops(function))
+          facts_[&function].spin = place_of(*wait), facts_[&function].volatile_global.clear();
     for (Kernel& kernel : device_.kernels) {
       if (Instruction* load = find_unsynchronised_exchange(*kernel.body))
         facts_[kernel.body].exchange = place_of(*load);
@@ -153,10 +164,11 @@ class ModeChooser {
       std::string& why = here ? soft : hard;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
-      lockstep |= !facts.volatile_shared.empty() || !facts.exchange.empty();
+      lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty();
       because(hard, facts.grid, "grid-wide barrier at ");
       because(why, facts.warp, "warp operation at ");
       because(why, facts.volatile_shared, "volatile shared memory at ");
+      because(why, facts.volatile_global, "volatile memory read and written at ");
       because(why, facts.exchange, "shared memory exchanged between threads without a barrier at ");
       because(hard, facts.other_wait, "");
       because(hard, facts.spin, "a loop that may wait for another thread at ");
@@ -215,7 +227,7 @@ class ModeChooser {
     rules.hands_over = [&](const Instruction& access) {
       if (!facts.exchange.empty() && is_shared_access(access)) return true;
       const Value* pointer = access.isVolatile() ? getLoadStorePointerOperand(&access) : nullptr;
-      return pointer && may_be_shared(pointer, is_kernel);
+      return pointer && (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
     };
     rules.is_kernel = is_kernel;
     rules.every_access = !facts.spin.empty();

@@ -42,9 +42,31 @@ __global__ void swapped(int n, int* out) {
     p = q, q = other;
   }
   out[t] = p[t];
+}
+__global__ void unguarded(int n, int* out) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = t, s[t + 32] = 0;
+  for (int d = n / 2; d > 0; d >>= 1) s[t] += s[t + d];
+  out[t] = s[0];
+}
+__device__ __noinline__ void put(int* to, int t) { to[t] = t; }
+__device__ __noinline__ void put_and_more(int* to, int t) { put(to, t); }
+__global__ void called(int n, int* out) {
+  __shared__ int s[32];
+  put_and_more(s, threadIdx.x);
+  out[threadIdx.x] = s[n - 1 - threadIdx.x];
+}
+__global__ void global(int n, volatile int* out) {
+  int t = threadIdx.x;
+  out[t] = t;
+  for (int d = 1; d < n; d *= 2) out[t] += t >= d ? out[t - d] : 0;
 })",
                                 options);
-  const std::pair<const char*, int (*)(int)> kAnswers[] = {{"scan", [](int t) { return t + 1; }},
+  const std::pair<const char*, int (*)(int)> kAnswers[] = {{"unguarded", [](int) { return 31 * 32 / 2; }},
+                                                           {"called", [](int t) { return 31 - t; }},
+                                                           {"global", [](int t) { return t * (t + 1) / 2; }},
+                                                           {"scan", [](int t) { return t + 1; }},
                                                            {"shift", [](int t) { return 2 * t + 1; }},
                                                            {"swapped", [](int t) { return (t + 1) * (t + 2) / 2; }}};
   std::vector<int> out(32);

@@ -15,6 +15,8 @@
 
 #include <set>
 
+#include "sandbox/device/cpu/schedule/analysis/warp_races.h"
+
 namespace kernelift::cpu {
 
 using namespace llvm;
@@ -72,6 +74,31 @@ void force_inlining_of_waits(Module& module) {
   }
 }
 
+/// Is it called with pointers to shared memory, or has it shared variables of its own?
+bool uses_shared_memory(Function& function) {
+  return any_of(function.users(), [](const User* user) {
+           const auto* call = dyn_cast<CallBase>(user);
+           return call && any_of(call->args(), [](const Value* given) { return given->getType()->isPointerTy() && leads_to_shared_memory(given); });
+         }) || any_of(instructions(function), is_shared_access);
+}
+
+/// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h). True if
+/// any were still called.
+bool force_inlining_of_exchange(Module& module) {
+  CallGraph graph(module);
+  bool any = false;
+  for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
+    Function* function = scc->front()->getFunction();
+    if (scc.hasCycle() || !function || function->isDeclaration() || !function->hasLocalLinkage() || function->use_empty() ||
+        !uses_shared_memory(*function))
+      continue;
+    function->removeFnAttr(Attribute::NoInline);
+    function->addFnAttr(Attribute::AlwaysInline);
+    any = true;
+  }
+  return any;
+}
+
 /// Lockstep points and yields are placed after this pipeline, by volatile and atomic accesses and fences, and name the
 /// thread: a use holds that parameter where nothing else needs it yet.
 void hold_thread_parameters(Module& module) {
@@ -121,12 +148,17 @@ void prepare(DeviceModule& device, TargetMachine& machine) {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   tuning.InlinerThreshold = kInlineThreshold;
+  // No loop keeps in a register what it stores at each turn: another lane may be reading it, and nothing would show that any
+  // more. Loops that hand nothing over lose nothing, the second pipeline has no such cap.
+  tuning.LicmMssaNoAccForPromotionCap = 0;
   Pipeline pipeline(machine, tuning);
-  ModulePassManager passes;
-  passes.addPass(AlwaysInlinerPass());
-  passes.addPass(pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
-  passes.addPass(GlobalDCEPass());
-  pipeline.run(std::move(passes), module);
+  do {
+    ModulePassManager passes;
+    passes.addPass(AlwaysInlinerPass());
+    passes.addPass(pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
+    passes.addPass(GlobalDCEPass());
+    pipeline.run(std::move(passes), module);
+  } while (force_inlining_of_exchange(module));
   release_thread_parameters(module);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::InternalLinkage);
 }

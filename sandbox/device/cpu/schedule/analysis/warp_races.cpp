@@ -255,9 +255,11 @@ class ExchangeFinder {
 
 Instruction* find_unsynchronised_exchange(Function& function) { return ExchangeFinder(function).find(); }
 
+bool leads_to_shared_memory(const Value* pointer) { return !shared_variables(pointer).empty(); }
+
 bool is_shared_access(const Instruction& instruction) {
   const Value* pointer = getLoadStorePointerOperand(&instruction);
-  return pointer && !shared_variables(pointer).empty();
+  return pointer && leads_to_shared_memory(pointer);
 }
 
 }  // namespace kernelift::cpu

@@ -8,6 +8,9 @@ namespace kernelift::cpu {
 /// A load of shared memory that may read what another thread stored since the last barrier, or nullptr.
 llvm::Instruction* find_unsynchronised_exchange(llvm::Function& function);
 
+/// Does this pointer lead to shared variables for sure?
+bool leads_to_shared_memory(const llvm::Value* pointer);
+
 /// Does this load or store touch a shared variable for sure?
 bool is_shared_access(const llvm::Instruction& instruction);
 
