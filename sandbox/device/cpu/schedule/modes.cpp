@@ -28,10 +28,11 @@ namespace {
 
 /// What a function does itself (callees apart).
 struct Facts {
-  std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, exit, grid, barrier;
+  std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, given_exchange, exit, grid, barrier;
   unsigned barriers = 0, warp_waits = 0;
   bool plain_barriers = true;  ///< All are __syncthreads forms: barrier 0, all threads.
   bool variable_arrays = false;
+  std::set<const Value*> exchanged;  ///< Parameters that lead to memory with which values are handed over.
   std::set<Function*> callees;
   bool indirect = false;
 };
@@ -118,8 +119,10 @@ class ModeChooser {
         if (Instruction* wait = yield_in_spin_loops(function))
           facts_[&function].spin = place_of(*wait), facts_[&function].volatile_global.clear();
     for (Kernel& kernel : device_.kernels) {
-      if (Instruction* load = find_unsynchronised_exchange(*kernel.body))
-        facts_[kernel.body].exchange = place_of(*load);
+      Facts& facts = facts_[kernel.body];
+      const Exchange exchange = find_unsynchronised_exchange(*kernel.body);
+      if (exchange.shared) facts.exchange = place_of(*exchange.shared);
+      for (auto& [parameter, load] : exchange.given) facts.exchanged.insert(parameter), facts.given_exchange = place_of(*load);
       choose(kernel);
     }
     for (auto& [function, facts] : facts_) number_lockstep_sites(*function);
@@ -164,12 +167,13 @@ class ModeChooser {
       std::string& why = here ? soft : hard;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
-      lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty();
+      lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty() || !facts.exchanged.empty();
       because(hard, facts.grid, "grid-wide barrier at ");
       because(why, facts.warp, "warp operation at ");
       because(why, facts.volatile_shared, "volatile shared memory at ");
       because(why, facts.volatile_global, "volatile memory read and written at ");
       because(why, facts.exchange, "shared memory exchanged between threads without a barrier at ");
+      because(why, facts.given_exchange, "memory exchanged between threads without a barrier at ");
       because(hard, facts.other_wait, "");
       because(hard, facts.spin, "a loop that may wait for another thread at ");
       if (!here) because(hard, facts.barrier, "barrier in a function that cannot be inlined at ");
@@ -226,8 +230,9 @@ class ModeChooser {
     LockstepRules rules;
     rules.hands_over = [&](const Instruction& access) {
       if (!facts.exchange.empty() && is_shared_access(access)) return true;
-      const Value* pointer = access.isVolatile() ? getLoadStorePointerOperand(&access) : nullptr;
-      return pointer && (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
+      const Value* pointer = getLoadStorePointerOperand(&access);
+      if (pointer && facts.exchanged.contains(getUnderlyingObject(pointer, /*MaxLookup=*/0))) return true;
+      return pointer && access.isVolatile() && (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
     };
     rules.is_kernel = is_kernel;
     rules.every_access = !facts.spin.empty();

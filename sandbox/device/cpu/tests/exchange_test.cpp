@@ -61,11 +61,18 @@ __global__ void global(int n, volatile int* out) {
   int t = threadIdx.x;
   out[t] = t;
   for (int d = 1; d < n; d *= 2) out[t] += t >= d ? out[t - d] : 0;
+}
+__global__ void collected(int n, int* out) {
+  int t = threadIdx.x;
+  for (int i = t; i < n; i += 32) out[i] = i;
+  if (t == 0)
+    for (int i = 1; i < n; ++i) out[i] += out[i - 1];
 })",
                                 options);
   const std::pair<const char*, int (*)(int)> kAnswers[] = {{"unguarded", [](int) { return 31 * 32 / 2; }},
                                                            {"called", [](int t) { return 31 - t; }},
                                                            {"global", [](int t) { return t * (t + 1) / 2; }},
+                                                           {"collected", [](int t) { return t * (t + 1) / 2; }},
                                                            {"scan", [](int t) { return t + 1; }},
                                                            {"shift", [](int t) { return 2 * t + 1; }},
                                                            {"swapped", [](int t) { return (t + 1) * (t + 2) / 2; }}};
@@ -74,6 +81,16 @@ __global__ void global(int n, volatile int* out) {
     ASSERT_TRUE(image.run(kernel, grid(1, 32), 32, out.data()).ok());
     for (int t = 0; t < 32; ++t) ASSERT_EQ(out[t], answer(t)) << kernel << " " << t;
   }
+}
+
+TEST(NoExchange, IsSeenInWhatThreadsKeepInMemoryThatTheyWereGiven) {
+  const TestImage image = build(R"(
+__global__ void parts(int* p, int n, const int* q) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 1; i < n; ++i) p[i * 64 + t] = p[(i - 1) * 64 + t] + q[i];
+  for (int i = 1; i < n; ++i) p[t * n + i] += p[t * n + i - 1];
+})");
+  EXPECT_EQ(image.mode("parts"), "loop") << image.reason("parts");
 }
 
 TEST(NoExchange, IsSeenInTreeReductionsWithBarriers) {

@@ -11,6 +11,9 @@
 // The other way round, a load before a store, is an exchange if the load reads the element of another lane of the warp, a
 // constant distance away, that the store may write: v = s[t-1]; s[t] += v. Tree reductions read at run-time distances, or
 // only what no thread writes that gets there (if (t < 16) s[t] += s[t+16]).
+//
+// In memory that a kernel was given, threads have parts of their own that look like anybody's. There it is an exchange if all
+// threads would read the same element and each writes another: p[t] = …; if (t == 0) for (i = 0; i < 32; ++i) … = p[i];
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -77,6 +80,22 @@ class ExchangeFinder {
         library_(library_impl_),
         evolution_(function, library_, assumptions_, dominators_, loops_),
         ranges_(&assumptions_, &function.getDataLayout()) {}
+
+  /// The parameters through which lanes read what others have written, each with one such load.
+  MapVector<const Value*, Instruction*> find_given() {
+    MapVector<const Value*, Instruction*> found;
+    for (Instruction& instruction : instructions(function_)) {
+      auto* store = dyn_cast<StoreInst>(&instruction);
+      const auto* given = store ? dyn_cast<Argument>(getUnderlyingObject(store->getPointerOperand(), /*MaxLookup=*/0)) : nullptr;
+      if (!given || found.contains(given) || is_same_for_all(store->getPointerOperand())) continue;
+      Instruction* reached = reached_from(*store, [&](Instruction& other) {
+        const auto* load = dyn_cast<LoadInst>(&other);
+        return load && getUnderlyingObject(load->getPointerOperand(), /*MaxLookup=*/0) == given && is_same_for_all(load->getPointerOperand());
+      });
+      if (reached) found[given] = reached;
+    }
+    return found;
+  }
 
   Instruction* find() {
     for (Instruction& instruction : instructions(function_)) {
@@ -211,6 +230,8 @@ class ExchangeFinder {
     });
   }
 
+  bool is_same_for_all(const Value* pointer) { return !differs_by_thread(evolution_.getSCEV(const_cast<Value*>(pointer))); }
+
   bool is_per_thread(Value* value) {
     auto* instruction = dyn_cast<Instruction>(value);
     if (!instruction) return false;
@@ -253,7 +274,10 @@ class ExchangeFinder {
 
 }  // namespace
 
-Instruction* find_unsynchronised_exchange(Function& function) { return ExchangeFinder(function).find(); }
+Exchange find_unsynchronised_exchange(Function& kernel) {
+  ExchangeFinder finder(kernel);
+  return {finder.find(), finder.find_given()};
+}
 
 bool leads_to_shared_memory(const Value* pointer) { return !shared_variables(pointer).empty(); }
 

@@ -1,12 +1,16 @@
-// Finds kernels whose threads hand each other values through shared memory with no barrier in between. That is a race,
+// Finds kernels whose threads hand each other values through memory with no barrier in between. That is a race,
 // and old code that relies on a warp's lanes moving together is full of it: a loop over threads would answer wrong.
 #pragma once
 #include "cmake/llvm_headers.h"
 
 namespace kernelift::cpu {
 
-/// A load of shared memory that may read what another thread stored since the last barrier, or nullptr.
-llvm::Instruction* find_unsynchronised_exchange(llvm::Function& function);
+/// Loads that may read what another thread stored since the last barrier.
+struct Exchange {
+  llvm::Instruction* shared = nullptr;                               ///< One of shared memory, if there are any.
+  llvm::MapVector<const llvm::Value*, llvm::Instruction*> given;  ///< One of each pointer parameter's memory.
+};
+Exchange find_unsynchronised_exchange(llvm::Function& kernel);
 
 /// Does this pointer lead to shared variables for sure?
 bool leads_to_shared_memory(const llvm::Value* pointer);
