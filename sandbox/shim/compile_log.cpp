@@ -37,6 +37,10 @@ bool agree(const Json& old, const Json& entry, std::initializer_list<const char*
   return old.is_object() && std::ranges::all_of(keys, [&](auto* key) { return old.contains(key) && old[key] == entry[key]; });
 }
 
+std::string text(const Json& entry, const char* key) {
+  return entry.is_object() && entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : "";
+}
+
 }  // namespace
 
 Status log_command(const fs::path& state, const fs::path& folder, const std::vector<std::string>& argv, const CompilerCommand& command) {
@@ -67,11 +71,13 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   Json all = Json::array();
   if (fs::exists(path))
     if (auto old = read_json(path); old.ok() && old->is_array()) all = std::move(*old);
-  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed.
+  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed. And a
+  // source that was renamed or removed since is no part of the application any more.
   std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& old) {
     auto meant = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
-    return std::ranges::any_of(entries, meant) &&
-           std::ranges::none_of(entries, [&](auto& entry) { return meant(entry) && agree(old, entry, {"file"}); });
+    auto same = [&](const Json& entry) { return meant(entry) && agree(old, entry, {"file"}); };
+    bool gone = !fs::exists(fs::path(text(old, "directory")) / text(old, "file"), missing);
+    return gone || (std::ranges::any_of(entries, meant) && std::ranges::none_of(entries, same));
   });
   for (const Json& entry : entries) {
     auto old = std::ranges::find_if(all, [&](const Json& one) { return agree(one, entry, {"directory", "output", "file"}); });

@@ -112,6 +112,14 @@ TEST_F(Shims, LogNoCommandThatCannotBeAndTheLastThatWroteAnOutput) {
   EXPECT_EQ(log()[0]["file"], "b.cu");
 }
 
+TEST_F(Shims, ForgetSourcesThatWereRenamed) {
+  write("a.cu", "int a;"), write("b.cu", "int b;");
+  expect_ok("nvcc -c a.cu -o a.o && nvcc -c b.cu -o b.o && mv b.cu c.cu && nvcc -c c.cu -o c.o");
+  ASSERT_EQ(log().size(), 2u) << log();
+  EXPECT_EQ(log()[0]["file"], "a.cu");
+  EXPECT_EQ(log()[1]["file"], "c.cu");
+}
+
 TEST_F(Shims, LogEveryCommandOfAParallelBuildOnce) {
   constexpr int kSources = 8;
   for (int i = 0; i < kSources; ++i) write("s" + std::to_string(i) + ".cpp", "int f" + std::to_string(i) + "() { return 0; }");
