@@ -6,27 +6,6 @@
 
 namespace kernelift {
 
-OutputRegions::OutputRegions(const Mep& mep) {
-  for (auto& instance : mep.instances)
-    for (auto& region : instance.regions) {
-      if (region.before == region.after) continue;
-      if (region.parameter >= 0) parameters_.insert(region.parameter);
-      addresses_.insert(region.address);
-    }
-}
-
-bool OutputRegions::contains(const MepRegion& region) const {
-  return region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address);
-}
-
-std::string unverifiable(const Mep& mep) {
-  auto changed = [](auto& memory) { return memory.before != memory.after; };
-  for (auto& instance : mep.instances)
-    if (std::ranges::any_of(instance.regions, changed) || std::ranges::any_of(instance.variables, changed)) return {};
-  return "no recorded launch of " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
-         " changes anything in memory, so that one which does nothing would pass as well; record a run in which it has work to do";
-}
-
 bool BaselineReport::pass() const {
   return std::all_of(instances.begin(), instances.end(), [](auto& instance) { return instance.pass; });
 }
@@ -38,7 +17,7 @@ std::string BaselineReport::complaint() const {
     for (auto& buffer : instance.buffers)
       if (!buffer.pass) return "instance " + instance.id + ", " + buffer.name + ": " + buffer.detail;
   }
-  return {};
+  return unverifiable;
 }
 
 std::string only_by_nvcc(const std::string& complaint) {
@@ -80,6 +59,7 @@ Json to_json(const BaselineReport& report) {
                          {"bytes", buffer.bytes},
                          {"pass", buffer.pass},
                          {"changed", buffer.changed},
+                         {"written", buffer.written},
                          {"tolerance", buffer.tolerance},
                          {"detail", buffer.detail}});
     instances.push_back({{"id", instance.id},
@@ -96,6 +76,7 @@ Json to_json(const BaselineReport& report) {
                          {"buffers", buffers}});
   }
   Json document = {{"instances", instances}, {"application_trouble", report.application_trouble}, {"application_alone", report.application_alone}};
+  if (!report.unverifiable.empty()) document["unverifiable"] = report.unverifiable;
   if (report.confirmation_seconds > 0)
     document["confirmation_seconds"] = report.confirmation_seconds, document["perturbing_seconds"] = report.perturbing_seconds;
   return document;
@@ -115,10 +96,11 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       for (auto& buffer : entry.at("buffers"))
         instance.buffers.push_back(
             {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
-             buffer.at("tolerance")});
+             buffer.at("tolerance"), buffer.value("written", false)});
       report.instances.push_back(std::move(instance));
     }
     report.application_trouble = from.at("application_trouble"), report.application_alone = from.at("application_alone");
+    report.unverifiable = from.value("unverifiable", "");
     report.confirmation_seconds = from.value("confirmation_seconds", 0.0), report.perturbing_seconds = from.value("perturbing_seconds", 0.0);
     return report;
   });

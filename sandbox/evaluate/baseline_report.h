@@ -2,7 +2,6 @@
 // it takes. It crosses from runners as JSON, and people see it in replay's report.
 #pragma once
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,20 +10,6 @@
 #include "sandbox/jail/channel.h"
 
 namespace kernelift {
-
-/// What the kernel writes: whatever changed in any recorded launch, since one on equal inputs writes what is there already.
-class OutputRegions {
- public:
-  explicit OutputRegions(const Mep& mep);
-  bool contains(const MepRegion& region) const;
-
- private:
-  std::set<int> parameters_;
-  std::set<uint64_t> addresses_;
-};
-
-/// Why nothing that a candidate leaves could be told from what one leaves that does nothing; empty: it could.
-std::string unverifiable(const Mep& mep);
 
 /// Kernels that take longer are not repeated more than needed.
 inline constexpr double kSlowSeconds = 0.05;
@@ -40,6 +25,7 @@ struct BufferReport {
   bool pass = true, changed = false;
   std::string detail;     ///< First and worst mismatch.
   std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
+  bool written = false;   ///< It changed, or was found to be written whatever was there: doing nothing would be noticed.
 };
 struct InstanceReport {
   std::string id;
@@ -59,7 +45,11 @@ struct BaselineReport {
   bool application_alone = false;        ///< That reproduces the capture, and the code that was calibrated does not.
   /// What confirming a finalist is expected to take, as measured on the original: each, and the first beside that. 0: not known.
   double confirmation_seconds = 0, perturbing_seconds = 0;
+  /// Why it was not known of any candidate whether it did anything (written_regions.h); empty: it is, or the original is wrong.
+  std::string unverifiable = {};
   bool pass() const;
+  /// The original passes, and candidates can be judged by what it leaves.
+  bool judges() const { return pass() && unverifiable.empty(); }
   /// The first thing that is wrong, as a sentence; empty if nothing is.
   std::string complaint() const;
 };

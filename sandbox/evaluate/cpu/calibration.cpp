@@ -9,7 +9,8 @@
 //   a few times timed     how long is a launch, how long may a candidate take?
 // "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer
 // with two different patterns tells: an element that ends as the recorded answer under both was written without being
-// read, one that keeps each pattern was not touched, and anything else means that the buffer's old content matters.
+// read, one that keeps each pattern was not touched, and anything else means that the buffer's old content matters. So
+// whatever may be written is tried, though it never changed (written_regions.h); where nothing of it was, it is an input.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -26,6 +27,11 @@ constexpr size_t kMostRanges =
 constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
 constexpr int kCalibrationRounds = 7, kSlowRounds = 3, kLongRounds = 1;
 constexpr int kRuns = 1, kRunsIfVarying = 7;  // Of the original beside the first, and one on other cores.
+constexpr double kPatience = 20;  // What is many times slower than the original need not be waited for.
+constexpr std::chrono::milliseconds kLeastLimit{1000};
+constexpr std::chrono::milliseconds kLeastOnPoison{10'000};  // Which may lead the original astray for ever.
+
+std::chrono::milliseconds times(double factor, double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * factor * 1e3)); }
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
 
@@ -55,6 +61,12 @@ std::vector<ByteRange> changed_blocks(const MemoryRegion& region, std::span<cons
   return ranges;
 }
 
+uint64_t bytes_of(const std::vector<ByteRange>& ranges) {
+  uint64_t all = 0;
+  for (auto& range : ranges) all += range.size();
+  return all;
+}
+
 /// True if every byte that changed is in `written` (sorted).
 bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
   size_t next = 0;
@@ -67,7 +79,7 @@ bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
 }
 
 /// After a run on `region` full of `pattern`: `states` keeps what still holds of each element. False: of one nothing does.
-bool classify(const MemoryRegion& region, const std::vector<std::byte>& result, std::byte pattern, std::vector<uint8_t>& states) {
+bool classify(const MemoryRegion& region, std::span<const std::byte> result, std::byte pattern, std::vector<uint8_t>& states) {
   // Of a large buffer a launch may write a few elements only: whole blocks are told at once.
   const size_t width = region.yardstick.layout.stride, each = std::max<size_t>(1, kNeighbourhood / width);
   auto holds_pattern = [&](const std::byte* at, size_t bytes) { return *at == pattern && std::memcmp(at, at + 1, bytes - 1) == 0; };
@@ -140,13 +152,20 @@ Runner::Results Runner::snapshot(size_t instance) const {
   Results copies;
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
-    if (region.output) copies.back().assign(region.live(), region.live() + region.size);
+    if (std::memcmp(region.live(), region.given, region.size) != 0) copies.back().assign(region.live(), region.live() + region.size);
   }
   for (auto& variable : memory_->instances()[instance].variables) {
     auto value = memory_->mirror().subspan(variable.mirror_offset, variable.size);
     copies.emplace_back(value.begin(), value.end());
   }
   return copies;
+}
+
+std::span<const std::byte> Runner::result(size_t instance, size_t index, const Results& results) const {
+  if (!results[index].empty()) return results[index];
+  auto& memory = memory_->instances()[instance];
+  if (index < memory.regions.size()) return {memory.regions[index].given, memory.regions[index].size};
+  return {};  // A variable of no size.
 }
 
 std::optional<FloatTolerance> Runner::user_tolerance() const {
@@ -160,13 +179,15 @@ std::string Runner::set_tolerances(size_t instance, const Results& first, const 
   std::string unsteady;
   std::vector<std::byte> left, right;
   auto derive = [&](Yardstick& yardstick, size_t index, const std::string& name) {
+    if (first[index].empty() && other[index].empty()) return;
+    const std::span<const std::byte> one = result(instance, index, first), two = result(instance, index, other);
     const ElementLayout& layout = yardstick.layout;
     uint64_t differing = 0;
     for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
       const ElementType& type = layout.lanes[lane].type;
       FloatTolerance& tolerance = yardstick.tolerances[lane];
       if (given) tolerance = *given;
-      auto once = lane_bytes(layout, lane, first[index], left), again = lane_bytes(layout, lane, other[index], right);
+      auto once = lane_bytes(layout, lane, one, left), again = lane_bytes(layout, lane, two, right);
       Comparison apart = Comparator(type, given ? tolerance : FloatTolerance::between_runs(type)).compare(once, again);
       differing = std::max(differing, apart.mismatches);
       if (!type.is_float()) continue;
@@ -176,7 +197,7 @@ std::string Runner::set_tolerances(size_t instance, const Results& first, const 
       envelope.add(once, again);
       envelope.spread().grant_of_runs(tolerance);
     }
-    if (differing > 0 && unsteady.empty()) unsteady = does_not_repeat(name, differing, first[index].size() / layout.stride);
+    if (differing > 0 && unsteady.empty()) unsteady = does_not_repeat(name, differing, one.size() / layout.stride);
   };
   InstanceMemory& memory = memory_->instances()[instance];
   size_t index = 0;
@@ -201,10 +222,8 @@ Status Runner::took(size_t instance, double seconds) {
   if (known || !is_long(instance)) return done();
   const std::string& id = mep_.instances[instance].id;
   voice_.tell(takes_long(id, seconds));
-  auto& regions = memory_->instances()[instance].regions;
-  size_t poisoned = std::size(kPatterns) * std::ranges::count_if(regions, [](auto& region) { return region.output; });
-  size_t roundings = std::min(kLongRoundings, roundings_.ways.size());
-  return enough_time(id, seconds, roundings + kRuns + 1 + poisoned + 2 * kLongRounds, settings_.for_candidates ? inquiry_.deadline : std::nullopt);
+  size_t roundings = std::min(kLongRoundings, roundings_.ways.size()), patterns = std::size(kPatterns) * poisoned(instance).size();
+  return enough_time(id, seconds, roundings + kRuns + 1 + patterns + 2 * kLongRounds, settings_.for_candidates ? inquiry_.deadline : std::nullopt);
 }
 
 void Runner::each_answer(size_t instance, const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit) {
@@ -265,36 +284,55 @@ bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
   auto& regions = memory_->instances()[instance].regions;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (i == poisoned) continue;
-    std::span<const std::byte> expected = regions[i].output
-                                              ? std::span<const std::byte>(results[i])
-                                              : std::span<const std::byte>(regions[i].given, regions[i].size);
-    if (!regions[i].yardstick.compare(expected, live(regions[i])).ok()) return false;
+    if (!regions[i].yardstick.compare(result(instance, i, results), live(regions[i])).ok()) return false;
   }
   return true;
 }
 
+std::vector<size_t> Runner::poisoned(size_t instance) const {
+  return to_poison(memory_->instances()[instance].regions, unchanged_too_, is_long(instance));
+}
+
+Status Runner::learn_region(size_t instance, size_t index, const Results& results, std::unique_ptr<Trial>& trial, bool& hung) {
+  MemoryRegion& region = memory_->instances()[instance].regions[index];
+  uint32_t width = region.yardstick.layout.stride;
+  if (region.size < width) return done();
+  std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
+  if (!trial) {
+    TrialSettings settings = settings_.trial;
+    settings.launch_limit = std::max(kLeastOnPoison, times(kPatience, run_seconds_[instance]));
+    KERNELIFT_ASSIGN(trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings));
+    trial->end_when([this] { return ended(); });
+    if (trial->loaded()) return trial.reset(), done();
+  }
+  for (std::byte pattern : kPatterns) {
+    memory_->restore(instance, false);
+    ReplayMemory::fill(region, pattern);
+    // An index buffer full of poison may well crash the original.
+    if (auto failure = trial->run(Side::Baseline, instance)) {
+      hung = failure->outcome == Outcome::TimedOut;
+      return trial.reset(), done();
+    }
+    if (!consistent_under_poison(instance, index, results) || !classify(region, result(instance, index, results), pattern, states)) return done();
+    // Most of what may be written is an input: once is enough to see that nothing of it was.
+    if (std::ranges::all_of(states, [](uint8_t state) { return state == kUntouched; })) break;
+  }
+  region.written = ranges_of(states, width, region.size);
+  return done();
+}
+
 Status Runner::learn_writes(size_t instance, const Results& results) {
   auto& regions = memory_->instances()[instance].regions;
-  for (size_t index = 0; index < regions.size(); ++index) {
+  std::unique_ptr<Trial> trial;
+  bool hung = false;
+  for (size_t index : poisoned(instance)) {
     MemoryRegion& region = regions[index];
-    if (!region.output) continue;
-    uint32_t width = region.yardstick.layout.stride;
-    std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
-    bool learned = region.size >= width;
-    // An index buffer full of poison may well crash the original: a process of its own per buffer.
-    KERNELIFT_ASSIGN(auto trial, start_trial(nullptr));
-    learned = learned && !trial->loaded();
-    for (std::byte pattern : kPatterns) {
-      if (!learned) break;
-      memory_->restore(instance, false);
-      ReplayMemory::fill(region, pattern);
-      learned = !trial->run(Side::Baseline, instance) && consistent_under_poison(instance, index, results);
-      if (!learned) break;
-      learned = classify(region, results[index], pattern, states);
-    }
-    if (learned) region.written = ranges_of(states, width, region.size);
-    if (!covered(region, results[index])) region.restored = changed_blocks(region, results[index]);
+    if (!region.output() && hung) break;  // On another it may hang as well.
+    KERNELIFT_TRY(learn_region(instance, index, results, trial, hung));
+    if (!region.output()) region.writes = region.written.empty() ? Writes::No : Writes::Does;
   }
+  for (size_t i = 0; i < regions.size(); ++i)
+    if (!results[i].empty() && !covered(regions[i], results[i])) regions[i].restored = changed_blocks(regions[i], results[i]);
   return done();
 }
 
@@ -341,12 +379,13 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   report.seconds = trial->last_seconds();
   if (!report.pass || once_is_enough(instance)) return done();
   KERNELIFT_TRY(learn_writes(instance, latest));
-  uint64_t changed = 0;
-  for (auto& region : memory_->instances()[instance].regions)
-    for (auto& range : changed_blocks(region, region.changed() ? std::span<const std::byte>(region.answer, region.size)
-                                                               : std::span<const std::byte>(region.given, region.size)))
-      changed += range.size();
-  report.fastest_write_seconds = fastest_write(changed);
+  auto& regions = memory_->instances()[instance].regions;
+  uint64_t left = 0;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    report.buffers[i].written |= !regions[i].written.empty();
+    left += std::max(bytes_of(regions[i].written), regions[i].changed() ? bytes_of(changed_blocks(regions[i], {regions[i].answer, regions[i].size})) : 0);
+  }
+  report.fastest_write_seconds = fastest_write(left);
 
   // One that was started earlier does not know what to put back between two launches.
   double seconds = trial->last_seconds();
@@ -377,6 +416,8 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundi
                                          std::optional<Deadline> deadline) {
   baseline_ = baseline, roundings_ = roundings;
   report_ = {};
+  // To replay, what is written beside what changed says nothing.
+  unchanged_too_ = settings_.for_candidates || !changes_anything(mep_);
   // Calibration belongs to no era: only its own deadline ends it.
   inquiry_ = {}, inquiry_.deadline = deadline, inquiry_.era = std::numeric_limits<uint64_t>::max();
   run_seconds_.assign(mep_.instances.size(), 0), costs_.assign(mep_.instances.size(), {});
@@ -408,11 +449,8 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundi
   }
   // Last: what was learned of the original is learned by its own answers.
   if (report_.pass()) KERNELIFT_TRY(add_nearer_references());
-  // A candidate that is many times slower than the original need not be waited for.
-  constexpr double kPatience = 20;
-  constexpr std::chrono::milliseconds kLeastLimit{1000};
-  auto times_slowest = [&](double factor) { return std::chrono::milliseconds(static_cast<int64_t>(slowest * factor * 1e3)); };
-  settings_.trial.launch_limit = std::min(std::max(limit, times_slowest(2)), std::max(kLeastLimit, times_slowest(kPatience)));
+  if (report_.pass()) report_.unverifiable = unverifiable(mep_, report_);
+  settings_.trial.launch_limit = std::min(std::max(limit, times(2, slowest)), std::max(kLeastLimit, times(kPatience, slowest)));
   group_instances();
   estimate_confirmation();
   return report_;

@@ -79,6 +79,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         evaluator->report_.complaint());
+  if (!evaluator->report_.judges()) return refused("candidates could not be judged: " + evaluator->report_.unverifiable);
 
   EvaluationQueue::Hooks hooks;
   hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
@@ -145,7 +146,7 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
     if (key == baseline_key_) return same_as_original(report_, options_.cold);
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
-  if (!runner_ || !runner_->alive() || !report_.pass())
+  if (!runner_ || !runner_->alive() || !report_.judges())
     if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
   bool applicable = job.candidate.recipe.is_default();
   Inquiry inquiry;
@@ -170,7 +171,7 @@ ConfirmCost CpuEvaluator::confirm_cost() const {
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
-  bool usable = runner_ && runner_->alive() && report_.pass();
+  bool usable = runner_ && runner_->alive() && report_.judges();
   if (usable && fresh_) return done();
   // A finalist whose time would all go into measuring the original is better judged by what is known of it.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
@@ -185,7 +186,7 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   auto over = [&] { return deadline && Deadline::clock::now() >= *deadline; };
   Status ready = refresh(deadline);
   if (!ready.ok() && over()) return std::nullopt;
-  if (!ready.ok() || !report_.pass())
+  if (!ready.ok() || !report_.judges())
     return queue_->finished(job, not_confirmable(ready.ok() ? report_.complaint() : ready.error().message));
   double expected = confirmation_seconds_ + (asked_ ? 0 : perturbing_seconds_.load());
   auto begin = Deadline::clock::now();
@@ -216,7 +217,6 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
                         " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   if (std::ranges::all_of(mep.instances, [](auto& instance) { return instance.held_out; }))
     return answer_is_no((folder / "mep.json").string() + " holds no recorded instance to tune on: all are held out for finalists");
-  if (std::string why = unverifiable(mep); !why.empty()) return refused("candidates could not be judged: " + why);
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));

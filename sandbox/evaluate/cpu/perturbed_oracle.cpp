@@ -55,7 +55,7 @@ bool PerturbedOracle::perturb_live(size_t instance, Perturbation kind) const {
   size_t index = 0;
   for (auto& region : memory_.instances()[instance].regions) {
     uint64_t seed = seed_of(kind, index++);
-    if (kind == Perturbation::Swap && region.changed()) continue;
+    if (kind == Perturbation::Swap && region.output()) continue;
     any |= perturb(region.yardstick.layout, {region.live(), region.size}, kind, seed);
   }
   return any;

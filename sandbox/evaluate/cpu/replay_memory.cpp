@@ -10,7 +10,6 @@
 #include <cstring>
 #include <map>
 
-#include "sandbox/evaluate/baseline_report.h"
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
@@ -158,7 +157,7 @@ void ReplayMemory::describe(const Mep& mep) {
     given = given_->base + given_->offsets[before];
     answer = after == before ? given : answers_->base + answers_->offsets[after];
   };
-  const OutputRegions outputs(mep);
+  const WrittenRegions written(mep);
   for (auto& instance : mep.instances) {
     InstanceMemory memory;
     for (auto& region : instance.regions) {
@@ -168,7 +167,7 @@ void ReplayMemory::describe(const Mep& mep) {
       place(region.before, region.after, mapped.given, mapped.answer);
       mapped.yardstick = Yardstick(ElementLayout::parse(region.element));
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
-      mapped.output = outputs.contains(region);
+      mapped.writes = written.of(instance, region);
       mapped.name = named ? mep.parameters[region.parameter].name : region.reached_from;
       memory.regions.push_back(std::move(mapped));
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
+#include "sandbox/evaluate/written_regions.h"
 #include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
@@ -31,7 +32,8 @@ struct MemoryRegion {
   Yardstick yardstick;              ///< Its tolerances are set by calibration.
   std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
   std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.
-  bool output = false;              ///< OutputRegions: it may be written though it reads the same before and after.
+  Writes writes = Writes::No;       ///< Whether it is an output, though it may read the same before and after.
+  bool output() const { return writes == Writes::Does; }
   bool changed() const { return given != answer; }
   std::byte* live() const { return reinterpret_cast<std::byte*>(address); }
 };

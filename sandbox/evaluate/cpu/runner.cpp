@@ -62,8 +62,8 @@ Result<std::unique_ptr<Runner>> Runner::create(const Mep& mep, const std::filesy
 std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) const {
   std::vector<BufferReport> buffers;
   auto judge = [&](const std::string& name, const Yardstick& yardstick, const std::byte* answer, const std::byte* got,
-                   uint64_t size, bool changed) {
-    BufferReport report{name, size, true, changed, {}, yardstick.text()};
+                   uint64_t size, bool changed, bool output) {
+    BufferReport report{name, size, true, changed, {}, yardstick.text(), changed};
     Comparison comparison = yardstick.compare({answer, size}, {got, size});
     uint64_t elements = size / yardstick.layout.stride * yardstick.layout.lanes.size();
     if (!comparison.ok()) {
@@ -75,17 +75,17 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
         verdict->detail = std::to_string(comparison.mismatches) + " of " + std::to_string(elements) +
                           " elements differ" +
                           (yardstick.layout.has_floats() ? " by more than " + yardstick.text() : "") +
-                          (changed ? "" : "; the original does not write this buffer");
+                          (output ? "" : "; the original does not write this buffer");
       }
     }
     buffers.push_back(std::move(report));
   };
   const InstanceMemory& memory = memory_->instances()[instance];
   for (auto& region : memory.regions)
-    judge(region.name, region.yardstick, region.answer, region.live(), region.size, region.changed());
+    judge(region.name, region.yardstick, region.answer, region.live(), region.size, region.changed(), region.output());
   for (auto& variable : memory.variables)
     judge(variable.key, variable.yardstick, variable.answer, &memory_->mirror()[variable.mirror_offset],
-          variable.size, variable.changed());
+          variable.size, variable.changed(), variable.changed());
   return buffers;
 }
 

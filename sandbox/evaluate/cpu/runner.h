@@ -50,11 +50,17 @@ class Runner {
     size_t instance = 0;
     double weight = 1;
   };
-  using Results = std::vector<std::vector<std::byte>>;  ///< Of all buffers, then all variables; empty of pure inputs.
+  using Results = std::vector<std::vector<std::byte>>;  ///< Of all buffers, then all variables; empty: as it was given.
   Runner() = default;
   /// What it learns of an instance only a fresh `trial` knows.
   Status calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance, InstanceReport& report);
   Status learn_writes(size_t instance, const Results& results);
+  /// Which bytes of a region are written whatever was there. In `trial`, which is started where there is none, and gone where
+  /// the original ended of the poison. `hung`: it did not even end.
+  Status learn_region(size_t instance, size_t region, const Results& results, std::unique_ptr<Trial>& trial, bool& hung);
+  /// The regions that are poisoned for that, see written_regions.h.
+  std::vector<size_t> poisoned(size_t instance) const;
+  std::span<const std::byte> result(size_t instance, size_t index, const Results& results) const;
   bool consistent_under_poison(size_t instance, size_t region, const Results& results);
   /// By two runs of the original on the same memory. Says what does not repeat; empty: all does, but for floats that
   /// are rounded otherwise from run to run (`varies`).
@@ -113,6 +119,7 @@ class Runner {
   Roundings roundings_;
   std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
+  bool unchanged_too_ = true;  ///< Whether regions that never changed are worth finding out about.
   std::vector<double> run_seconds_;  ///< By instance, as far as known.
   /// With all that is done around launches: one restored, run and compared; a pair of samples.
   struct Cost {

@@ -98,6 +98,7 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
+  if (!lanes_[0]->report.judges()) return refused("candidates could not be judged: " + lanes_[0]->report.unverifiable);
   EvaluationQueue::Hooks hooks;
   hooks.source = baseline_.source, hooks.original = baseline_.reply;
   for (auto& lane : lanes_)
@@ -190,7 +191,7 @@ Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
 CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
   for (bool died_silently = false;;) {
     Status ready = lane.alive() ? done() : start_lane(lane);
-    if (!ready.ok() || !lane.report.pass()) return {not_confirmable(ready.ok() ? lane.report.complaint() : ready.error().message), false};
+    if (!ready.ok() || !lane.report.judges()) return {not_confirmable(ready.ok() ? lane.report.complaint() : ready.error().message), false};
     // A process that took another's place may not know it: whoever asks must look again.
     if (inquiry.against_application && !knows_application(lane)) return {not_confirmable(lane.report.application_trouble), false};
     auto verdict = lane.process->evaluate(code, inquiry);
@@ -231,8 +232,8 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
 
 std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.alive() || !lane.report.pass())
-    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.pass())
+  if (!lane.alive() || !lane.report.judges())
+    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.judges())
       return not_launched(restarted.ok() ? lane.report.complaint() : restarted.error().message);
   lane.fresh = false;
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);

@@ -189,10 +189,11 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
 }
 
 TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
-  // An empty kernel would be as right.
-  MepFixture fixture("__global__ void shorten(int* path) { if (path[0] > path[1] + 1) path[0] = path[1] + 1; }\n", "_Z7shortenPi", "shorten(int*)");
+  // An empty kernel would be as right: what these leave depends on what was there.
+  MepFixture fixture("__global__ void shorten(int* path) { if (path[0] > path[1] + 1) path[0] = path[1] + 1; atomicMax(path + 2, 3); }\n",
+                     "_Z7shortenPi", "shorten(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 1);
-  fixture.add_buffer(instance, "path", "int", kTestArena, std::vector<int>{1, 5}, std::vector<int>{1, 5});
+  fixture.add_buffer(instance, "path", "int", kTestArena, std::vector<int>{1, 5, 7}, std::vector<int>{1, 5, 7});
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_FALSE(evaluator.ok());
   EXPECT_EQ(evaluator.error().exit, Exit::Refused);
@@ -204,6 +205,60 @@ TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
   auto report = replay(fixture.path(), options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_NE(report->text().find("PASS says nothing of what it computes"), std::string::npos) << report->text();
+}
+
+/// Two outputs, and an input that is not const; where that is larger than recorded, the kernel faults.
+std::string both(const std::string& statements) {
+  return "__global__ void both(const float* in, float* weights, float* a, float* b, int n) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n" + statements + "}\n";
+}
+MepFixture both_mep(bool first_changes) {
+  MepFixture fixture(both("  if (weights[i] > 99.95f) *(volatile int*)0x10 = 1;\n  a[i] = in[i] * weights[i];\n  b[i] = in[i] - weights[i];\n"),
+                     "_Z4bothPKfPfS1_S1_i", "both(float const*, float*, float*, float*, int)");
+  constexpr int kCount = 512;
+  std::vector<float> in(kCount), weights(kCount), a(kCount), b(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    in[i] = static_cast<float>(i % 37 + 1), weights[i] = 99.9f - static_cast<float>(i % 2);
+    a[i] = in[i] * weights[i], b[i] = in[i] - weights[i];
+  }
+  MepInstance& instance = fixture.add_instance("a", 4, 128);
+  uint64_t address = kTestArena;
+  auto next = [&] { return std::exchange(address, address + (uint64_t(4) << 20)); };
+  fixture.add_buffer(instance, "in", "float", next(), in, in, true);
+  fixture.add_buffer(instance, "weights", "float", next(), weights, weights);
+  fixture.add_buffer(instance, "a", "float", next(), first_changes ? std::vector<float>(kCount, -1.0f) : a, a);
+  fixture.add_buffer(instance, "b", "float", next(), b, b);
+  fixture.add_argument(instance, kCount, "n");
+  return fixture;
+}
+Candidate both_candidate(const std::string& statements) {
+  Candidate candidate;
+  candidate.source = both(statements);
+  return candidate;
+}
+
+TEST(Cheating, IsFoundOutWhereAllThatWasRecordedLeavesWhatLayThere) {
+  MepFixture fixture = both_mep(false);
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(evaluator.ok()) << "it is known to write both: " << evaluator.error().message;
+  Verdict nothing = (*evaluator)->submit(both_candidate("")).get();
+  EXPECT_EQ(nothing.outcome, Outcome::Wrong) << nothing.text();
+  EXPECT_EQ(nothing.detail.find("does not write"), std::string::npos) << nothing.detail;
+  Verdict honest = (*evaluator)->confirm(both_candidate("  float w = weights[i], x = in[i]; b[i] = x - w; a[i] = w * x;\n"));
+  EXPECT_TRUE(honest.ok()) << honest.text();
+  // An input though it is not const: its neighbours are swapped, which is not done to outputs.
+  Verdict by_heart = (*evaluator)->confirm(both_candidate("  float w = 99.9f - (float)(i % 2), x = in[i]; a[i] = w * x; b[i] = x - w;\n"));
+  EXPECT_EQ(by_heart.outcome, Outcome::Wrong) << by_heart.text();
+  EXPECT_NE(by_heart.detail.find("swapped neighbours"), std::string::npos) << by_heart.detail;
+}
+
+TEST(Cheating, IsFoundOutInTheOutputThatDidNotChangeBesideOneThatDid) {
+  MepFixture fixture = both_mep(true);
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  Verdict half = (*evaluator)->submit(both_candidate("  a[i] = in[i] * weights[i];\n")).get();
+  EXPECT_EQ(half.outcome, Outcome::Wrong) << half.text();
+  EXPECT_EQ(half.buffer, "b");
 }
 
 TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {

@@ -29,10 +29,10 @@ class MepFixture {
     return mep.instances.back();
   }
 
-  /// A buffer of `before` that becomes `after`, passed as the next pointer argument.
+  /// A buffer of `before` that becomes `after`, passed as the next pointer argument; `constant`: to what is const.
   template <class T>
   void add_buffer(MepInstance& instance, const std::string& name, const std::string& element, uint64_t address,
-                  const std::vector<T>& before, const std::vector<T>& after) {
+                  const std::vector<T>& before, const std::vector<T>& after, bool constant = false) {
     MepRegion region;
     region.address = address, region.size = before.size() * sizeof(T);
     region.parameter = static_cast<int>(instance.parameters.size());
@@ -42,7 +42,7 @@ class MepFixture {
     instance.regions.push_back(region);
     add_argument(instance, address);
     if (mep.parameters.size() < instance.parameters.size())
-      mep.parameters.push_back({name, element + "*", element, false, {}});
+      mep.parameters.push_back({name, element + "*", element, constant, {}});
   }
 
   template <class T>
@@ -88,7 +88,7 @@ inline void add_scale_instance(MepFixture& fixture, const std::string& id, int n
   std::vector<float> in(n), before(n, -1.0f), after(n);
   for (int i = 0; i < n; ++i) in[i] = static_cast<float>(i % 1000) * 0.5f - 100.0f, after[i] = in[i] * factor + 2.0f;
   MepInstance& instance = fixture.add_instance(id, (n + 127) / 128, 128);
-  fixture.add_buffer(instance, "in", "float", kTestArena, in, in);
+  fixture.add_buffer(instance, "in", "float", kTestArena, in, in, true);
   fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
   fixture.add_argument(instance, n, "n");
   fixture.add_argument(instance, factor, "factor");

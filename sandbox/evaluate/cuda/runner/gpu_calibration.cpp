@@ -1,7 +1,7 @@
 // What the original teaches about itself on a GPU, before any candidate is judged; the questions are those of
 // sandbox/evaluate/cpu/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of poison or a
 // perturbed input may lead the original astray, and a fault ends this process. They are announced, and what ended an
-// earlier process is not asked again.
+// earlier process is not asked again. What never changed is poisoned last, and costs two processes at most.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -16,6 +16,11 @@ constexpr int kCalibrationRounds = 11, kSlowRounds = 3, kLongRounds = 1;
 constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the first.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
+
+/// What an earlier run left of a region (GpuRunner::keep_results).
+uint64_t result(const GpuInstance& memory, const std::vector<DeviceMemory>& copies, size_t region) {
+  return copies[region].size > 0 ? copies[region].address : memory.regions[region].given;
+}
 
 /// As kl_spread leaves it.
 Spread spread_in(const judging::Finding& found) {
@@ -41,11 +46,11 @@ bool GpuRunner::user_tolerance(FloatTolerance& tolerance) const {
   return true;
 }
 
-Status GpuRunner::keep_results(size_t instance, std::vector<DeviceMemory>& copies) {
+Status GpuRunner::keep_results(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies) {
   Steps steps(*support_);
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
-    if (!region.output) continue;
+    if (!region.output() && !altered.contains(copies.size() - 1)) continue;
     KERNELIFT_ASSIGN(copies.back(), device_.place(0, region.size));
     steps.copy(copies.back().address, region.live, region.size);
   }
@@ -69,14 +74,14 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
   GpuInstance& memory = memory_->instances()[instance];
   Steps steps(*support_);
   size_t findings = 0;
-  for (size_t i = 0; i < memory.regions.size(); ++i)
-    if (memory.regions[i].output) findings += memory.regions[i].rows.size();
+  auto may_vary = [](const GpuBuffer& region) { return region.writes != Writes::No; };
+  for (auto& region : memory.regions) findings += may_vary(region) ? region.rows.size() : 0;
   steps.clear_findings(findings);
   size_t at = 0;
   for (size_t i = 0; i < memory.regions.size(); ++i) {
     GpuBuffer& region = memory.regions[i];
-    for (size_t row = 0; region.output && row < region.rows.size(); ++row)
-      steps.compare(region.rows[row], given ? users : FloatTolerance::between_runs(region.rows[row].type), once[i].address, region.live, at++);
+    for (size_t row = 0; may_vary(region) && row < region.rows.size(); ++row)
+      steps.compare(region.rows[row], given ? users : FloatTolerance::between_runs(region.rows[row].type), result(memory, once, i), region.live, at++);
   }
   DeviceOutcome outcome = steps.run(settings_.launch_limit);
   if (!outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
@@ -91,7 +96,7 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
   for (auto* buffers : {&memory.regions, &memory.variables})
     for (auto& buffer : *buffers)
       for (size_t row = 0; row < buffer.rows.size(); ++row) {
-        bool seen = buffers == &memory.regions && buffer.output;
+        bool seen = buffers == &memory.regions && may_vary(buffer);
         judging::Finding finding = seen ? found[at++] : judging::Finding{};
         if (finding.mismatches > 0 && unsteady.empty()) unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
         if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
@@ -102,7 +107,7 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
   Steps measure(*support_);
   measure.clear_findings(moved.size());
   for (size_t i = 0; i < moved.size(); ++i)
-    measure.spread(moved[i].buffer->rows[moved[i].row], once[moved[i].region].address, moved[i].buffer->live, i);
+    measure.spread(moved[i].buffer->rows[moved[i].row], result(memory, once, moved[i].region), moved[i].buffer->live, i);
   if (outcome = measure.run(settings_.launch_limit); !outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
   KERNELIFT_ASSIGN(found, support_->read_findings(moved.size()));
   for (size_t i = 0; i < moved.size(); ++i)
@@ -177,7 +182,7 @@ Status GpuRunner::find_exact_sums(Place place) {
   std::vector<Sums> all;
   for (auto& region : memory.regions) {
     region.yardstick.nearer.clear();
-    if (!region.output || !region.yardstick.layout.has_floats() || region.size > kLargest) continue;
+    if (!region.output() || !region.yardstick.layout.has_floats() || region.size > kLargest) continue;
     Sums& sums = all.emplace_back(Sums{&region, {}, std::vector<std::byte>(region.size), LaneReferences(region.yardstick.layout)});
     sums.answer.resize(region.size);
     if (!device_.read(region.answer, sums.answer).ok()) return done();
@@ -258,9 +263,9 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
     for (size_t i = 0; i < memory.regions.size(); ++i) {
       GpuBuffer& other = memory.regions[i];
       for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
-        if (i == index) steps.classify(other.rows[row], other.tolerance(row), results[i].address, other.live, states[row].address, pattern, at);
+        if (i == index) steps.classify(other.rows[row], other.tolerance(row), result(memory, results, i), other.live, states[row].address, pattern, at);
         // Its other results must not depend on what lay in this buffer.
-        else steps.compare(other.rows[row], other.tolerance(row), other.output ? results[i].address : other.given, other.live, at);
+        else steps.compare(other.rows[row], other.tolerance(row), result(memory, results, i), other.live, at);
       }
     }
     DeviceOutcome outcome = steps.run(settings_.launch_limit);
@@ -277,42 +282,50 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
   Steps steps(*support_);
   steps.clear_findings(states.size());
   for (size_t row = 0; row < states.size(); ++row)
-    steps.count_uncovered(region.rows[row], region.given, results[index].address, states[row].address, row);
+    steps.count_uncovered(region.rows[row], region.given, result(memory, results, index), states[row].address, row);
   if (auto outcome = steps.run(settings_.launch_limit); !outcome.ok()) return environment_error("counting on the GPU: " + outcome.detail);
   KERNELIFT_ASSIGN(auto found, support_->read_findings(states.size()));
   bool covered = true, all = region.yardstick.layout.plain();
+  region.written_bytes = 0;
   for (size_t row = 0; row < states.size(); ++row) {
     covered = covered && found[row].mismatches == 0;
     all = all && found[row].largest_ulps == region.rows[row].count;
     if (found[row].largest_ulps == 0) states[row] = {};
+    region.written_bytes += found[row].largest_ulps * region.rows[row].type.width;
   }
   region.all_written = all;
-  region.states = all ? std::vector<DeviceMemory>{} : std::move(states);
+  region.states = all || region.written_bytes == 0 ? std::vector<DeviceMemory>{} : std::move(states);
   region.put_back = !covered || region.rewritten;
   return true;
 }
 
 Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>& results) {
-  constexpr const char* kExperiment = "poison ";
-  constexpr auto kMostLost = 2;  // Processes that this may cost; an original that two buffers lead astray has more of them.
-  auto lost = std::count_if(settings_.fatal.begin(), settings_.fatal.end(), [](auto& one) { return one.starts_with(kExperiment); });
+  const std::string kKnown = "poison ", kUnchanged = "poison unchanged ";
+  constexpr auto kMostLost = 2;  // Processes that either may cost; an original that two buffers lead astray has more of them.
+  auto lost = [&](const std::string& kind) { return std::ranges::count_if(settings_.fatal, [&](auto& one) { return one.starts_with(kind); }); };
+  const auto lost_to_unchanged = lost(kUnchanged), lost_to_known = lost(kKnown) - lost_to_unchanged;
   GpuInstance& memory = memory_->instances()[instance];
-  for (size_t index = 0; index < memory.regions.size(); ++index) {
-    if (!memory.regions[index].output || lost >= kMostLost || holds_addresses(memory, memory.regions[index])) continue;
-    std::string experiment = kExperiment + std::to_string(instance) + " " + std::to_string(index);
+  for (size_t index : poisoned(instance)) {
+    GpuBuffer& region = memory.regions[index];
+    const bool known = region.output();
+    if ((known ? lost_to_known : lost_to_unchanged) >= kMostLost || holds_addresses(memory, region)) continue;
+    // Where an unchanged one leads the original astray in one instance, it will in others.
+    std::string experiment = known ? kKnown + std::to_string(instance) + " " + std::to_string(index) : kUnchanged + region.name;
     if (settings_.fatal.contains(experiment)) continue;
     KERNELIFT_TRY(in_time());
     announce_(experiment);
     auto learned = learn_region(instance, index, results);
-    if (!learned.ok()) return std::move(learned).error();
+    // An unchanged one is most often an input, and a large one may leave no room for the experiment.
+    if (!learned.ok() && (known || !usable_)) return std::move(learned).error();
     announce_("");
+    if (!known) region.writes = learned.ok() && *learned && region.written_bytes > 0 ? Writes::Does : Writes::No;
   }
   return done();
 }
 
 double GpuRunner::fastest_write(size_t instance) {
   uint64_t bytes = 0;
-  for (auto& region : memory_->instances()[instance].regions) bytes += region.changed_bytes;
+  for (auto& region : memory_->instances()[instance].regions) bytes += std::max(region.changed_bytes, region.written_bytes);
   constexpr int kTries = 9;
   auto buffer = device_.place(0, bytes);
   if (bytes == 0 || !buffer.ok()) return 0;
@@ -330,7 +343,7 @@ double GpuRunner::fastest_write(size_t instance) {
 Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   std::vector<DeviceMemory> once;
   Judged judged = run(baseline_, {instance, instance}, Before::Recorded, true);
-  if (!judged.failure) KERNELIFT_TRY(keep_results(instance, once));
+  if (!judged.failure) KERNELIFT_TRY(keep_results(instance, judged.altered, once));
   // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off.
   bool varies = false;
   const int runs = once_is_enough(instance) ? 0 : kRuns;
@@ -351,9 +364,11 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   report.seconds = judged.seconds;
   if (!report.pass || once_is_enough(instance)) return done();
   std::vector<DeviceMemory> results;
-  KERNELIFT_TRY(keep_results(instance, results));
+  KERNELIFT_TRY(keep_results(instance, judged.altered, results));
   once.clear();
   KERNELIFT_TRY(learn_writes(instance, results));
+  auto& regions = memory_->instances()[instance].regions;
+  for (size_t i = 0; i < regions.size(); ++i) report.buffers[i].written |= regions[i].written_bytes > 0;
   report.fastest_write_seconds = fastest_write(instance);
   Samples samples = time(baseline_, baseline_, instance, calibration_rounds(judged.seconds), batch_for(judged.seconds));
   if (samples.failure) {
@@ -430,8 +445,9 @@ Result<bool> GpuRunner::runs_at_all() {
     Judged judged = run(baseline_, {i, i}, Before::Recorded, false);
     slowest = std::max(slowest, judged.seconds), run_seconds_[i] = judged.seconds;
     if (is_long(i)) settings_.tell(takes_long(report.id, judged.seconds));
-    // Run thrice more, before buffers full of poison, and in turns with itself and with the application's code.
-    if (is_long(i) && settings_.for_candidates) KERNELIFT_TRY(enough_time(report.id, judged.seconds, kRuns + 1 + kLongRoundings + 4 + 4 * kLongRounds, settings_.deadline));
+    // Run thrice more, on buffers full of poison, and in turns with itself and with the application's code.
+    const size_t runs = kRuns + 1 + kLongRoundings + std::size(kPatterns) * poisoned(i).size() + 4 * kLongRounds;
+    if (is_long(i) && settings_.for_candidates) KERNELIFT_TRY(enough_time(report.id, judged.seconds, runs, settings_.deadline));
     if (usable_) continue;
     for (size_t other = 0; other < mep_.instances.size(); ++other) {
       report = begin_report(other), report.pass = false;
@@ -450,6 +466,8 @@ Result<bool> GpuRunner::runs_at_all() {
 
 Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   report_ = {};
+  // To replay, what is written beside what changed says nothing.
+  unchanged_too_ = settings_.for_candidates || !changes_anything(mep_);
   if (auto failure = baseline_.load(device_, *memory_, mep_, original.code))
     return environment_error("the original cannot be run on " + device_.facts().name + ": " + failure->detail);
   // A GPU that slept is slow at first.
@@ -475,6 +493,7 @@ Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   KERNELIFT_TRY(calibrate_application(original.application));
   // Last: what was learned of the original is learned by its own answers.
   if (report_.pass()) KERNELIFT_TRY(add_nearer_references(original.at_random));
+  if (report_.pass()) report_.unverifiable = unverifiable(mep_, report_);
   limit_launches(slowest);
   return report_;
 }
@@ -503,7 +522,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   for (auto& region : made.regions) {
     ++seed;
     region.yardstick.nearer.clear();  // Of other sums.
-    bool only_read = !region.output;
+    bool only_read = !region.output();
     if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed || (kind == Perturbation::Swap && !only_read)) continue;
     std::vector<std::byte> bytes(region.size);
     if (!device_.read(region.given, bytes).ok() || !perturb(region.yardstick.layout, bytes, kind, seed)) continue;
@@ -524,7 +543,7 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
   // The original answers; what it leaves becomes the answer, and a second run must leave the same.
   std::vector<DeviceMemory> answers;
   Judged first = run(baseline_, {memory_index, instance}, Before::Recorded, false);
-  if (first.failure || !keep_results(memory_index, answers).ok()) return drop();
+  if (first.failure || !keep_results(memory_index, {}, answers).ok()) return drop();
   GpuInstance& entry = memory_->instances()[memory_index];
   for (size_t i = 0; i < entry.regions.size(); ++i)
     if (answers[i].size > 0) {

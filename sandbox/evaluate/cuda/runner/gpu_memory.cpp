@@ -11,7 +11,6 @@
 #include <set>
 
 #include "core/base/bytes.h"
-#include "sandbox/evaluate/baseline_report.h"
 
 namespace kernelift {
 namespace {
@@ -255,7 +254,7 @@ class GpuMemory::Images {
 
 Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
   Images images(*this, mep, folder);
-  const OutputRegions outputs(mep);
+  const WrittenRegions written(mep);
   for (auto& recorded : mep.instances) {
     if (recorded.settings.programmatic) note("the application allowed this launch to begin before the one before it ended; here it runs alone");
     for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
@@ -269,7 +268,7 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.name = named ? mep.parameters[region.parameter].name : "";
       if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
       buffer.live = relocated(region.address), buffer.size = region.size;
-      buffer.output = outputs.contains(region), buffer.rewritten = region.rewritten;
+      buffer.writes = written.of(recorded, region), buffer.rewritten = region.rewritten;
       buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
       if (region.size > 0) KERNELIFT_TRY(images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);
@@ -370,7 +369,7 @@ void GpuMemory::launched(size_t instance, bool anything) {
     return;
   }
   for (auto& region : instances_[instance].regions)
-    if (region.output) hold(region.live, region.size, 0);
+    if (region.output()) hold(region.live, region.size, 0);
   for (auto& slot : instances_[instance].slots)
     for (auto& region : instances_[instance].regions)
       if (slot.address >= region.live && slot.address < region.live + region.size) hold(region.live, region.size, 0);

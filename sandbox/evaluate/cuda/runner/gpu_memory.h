@@ -10,6 +10,7 @@
 
 #include "core/model/mep.h"
 #include "sandbox/evaluate/cuda/runner/support.h"
+#include "sandbox/evaluate/written_regions.h"
 
 namespace kernelift {
 
@@ -20,15 +21,16 @@ struct GpuBuffer {
   uint64_t given = 0, answer = 0;  ///< Device addresses; equal when the original changes nothing.
   Yardstick yardstick;
   std::vector<Row> rows;
-  bool output = false;  ///< OutputRegions: it may be written though it reads the same before and after.
+  Writes writes = Writes::No;  ///< Whether it is an output, though it may read the same before and after.
   // Learned from the original:
   std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
   bool all_written = false;          ///< Every byte is.
   bool rewritten = false;            ///< MepRegion::rewritten.
   bool put_back = false;             ///< To be restored before each timed launch: it reads what it writes, or that is rewritten.
   DeviceMemory ranges;               ///< Of DeviceRange: the changed blocks, from given to live; none: the whole buffer.
-  uint64_t range_count = 0, changed_bytes = 0;
+  uint64_t range_count = 0, changed_bytes = 0, written_bytes = 0;
 
+  bool output() const { return writes == Writes::Does; }
   bool changed() const { return given != answer; }
   FloatTolerance tolerance(size_t row) const { return row < yardstick.tolerances.size() ? yardstick.tolerances[row] : FloatTolerance{}; }
 };

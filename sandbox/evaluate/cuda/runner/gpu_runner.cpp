@@ -117,7 +117,7 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   size_t next = 1;
   for (size_t i = 0; i < instance.regions.size(); ++i)
     for (size_t row = 0; row < instance.regions[i].rows.size(); ++row)
-      if ((*found)[next++].largest_ulps != 0) memory_->altered(place.memory, i);
+      if ((*found)[next++].largest_ulps != 0) memory_->altered(place.memory, i), judged.altered.insert(i);
   if (clean && !detailed) return judged;
   if (auto described = describe(code, place, *found, judged); !described.ok())
     judged.failure = TrialFailure{Outcome::Crashed, described.error().message}, usable_ = false;
@@ -155,6 +155,7 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
   auto report = [&](const GpuBuffer& buffer, uint64_t live) {
     BufferReport made;
     made.name = buffer.name, made.bytes = buffer.size, made.changed = buffer.changed(), made.tolerance = buffer.yardstick.text();
+    made.written = made.changed;
     uint64_t mismatches = 0, elements = 0;
     std::optional<Mismatch> first;
     double worst = 0;
@@ -199,7 +200,7 @@ bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& v
   verdict.index = judged.first->index, verdict.expected = judged.first->expected, verdict.got = judged.first->got;
   verdict.distance = judged.first->distance;
   auto& regions = memory_->instances()[place.memory].regions;
-  bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output : buffer.changed;
+  bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output() : buffer.changed;
   verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
                    (buffer.tolerance != "exact" ? " by more than " + buffer.tolerance : "") +
                    (written ? "" : "; the original does not write this buffer");

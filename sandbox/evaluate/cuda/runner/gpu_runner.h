@@ -27,9 +27,8 @@ struct GpuRunnerSettings {
   bool for_candidates = true;        ///< False: nothing but the original is asked about.
   std::optional<Deadline> deadline;  ///< The original is not calibrated any longer than that.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Of an original that takes long.
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "perturb 1 jitter", "application", "sums",
-  /// "cross-check".
-  /// Not tried again.
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "poison unchanged in", "perturb 1 jitter",
+  /// "application", "sums", "cross-check". Not tried again.
   std::set<std::string> fatal;
 };
 
@@ -83,6 +82,7 @@ class GpuRunner {
     std::vector<BufferReport> buffers;    ///< Filled when it ran.
     std::optional<Mismatch> first;        ///< Of the first buffer that differs.
     size_t bad_buffer = 0;
+    std::set<size_t> altered;             ///< Regions whose numbers are not to the last bit as they should be.
     double seconds = 0;
   };
   /// An entry of memory_->instances() and the recorded instance whose launch it is for: perturbed inputs add entries.
@@ -130,7 +130,8 @@ class GpuRunner {
   bool holds_addresses(const GpuInstance& memory, const GpuBuffer& region);
   /// Loads and checks the application's own code; what is wrong with it is in the report.
   Status calibrate_application(const std::string& image);
-  Status keep_results(size_t instance, std::vector<DeviceMemory>& copies);
+  /// Copies of outputs, and of what else a launch has `altered`. No copy: what was given.
+  Status keep_results(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies);
   /// By a further run of the original, whose results lie in live memory. Says what does not repeat; empty: all does, but
   /// for floats that are rounded otherwise from run to run (`varies`).
   Result<std::string> set_tolerances(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
@@ -141,6 +142,8 @@ class GpuRunner {
   /// Of what `place` leaves in buffers of floats, where at_random_ has something to say. An Error: the GPU was lost to it.
   Status find_exact_sums(Place place);
   Status learn_writes(size_t instance, const std::vector<DeviceMemory>& results);
+  /// The regions that are poisoned for that, see written_regions.h.
+  std::vector<size_t> poisoned(size_t instance) const { return to_poison(memory_->instances()[instance].regions, unchanged_too_, is_long(instance)); }
   Result<bool> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
   double fastest_write(size_t instance);
   void ask_perturbed();
@@ -161,6 +164,7 @@ class GpuRunner {
   std::vector<GpuCode> otherwise_;  ///< The original, rounded otherwise.
   std::vector<GpuCode> at_random_;  ///< Its sums rounded at random.
   BaselineReport report_;
+  bool unchanged_too_ = true;  ///< Whether regions that never changed are worth finding out about.
   std::vector<double> run_seconds_;  ///< Of the original's first run, by instance.
   std::vector<Place> perturbed_;
   std::vector<DeviceMemory> perturbed_memory_;

@@ -57,6 +57,7 @@ inline std::map<std::string, FakeImage> images() {
     if (call.n >= 3000) call.run();
     return FakeRun{50e-6};
   });
+  add("does nothing", [](const Scale&) { return FakeRun{50e-6}; });
   add("nudges its input", [](const Scale& call) {
     call.run();
     call.in[2] = std::nextafterf(call.in[2], 0.0f);

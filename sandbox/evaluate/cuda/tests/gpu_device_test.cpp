@@ -370,5 +370,24 @@ TEST_F(OnGpu, LearnsWithoutTheExperimentThatTheOriginalDoesNotSurvive) {
   EXPECT_TRUE(running.judge("scatter").ok());
 }
 
+TEST_F(OnGpu, FindsOutWhatIsWrittenThoughNothingEverChanged) {
+  MepFixture fixture("", "mark", "mark");
+  int n = 4096;
+  std::vector<int> identity(n);
+  for (int i = 0; i < n; ++i) identity[i] = i;
+  MepInstance& instance = fixture.add_instance("a", n / 128, 128);
+  fixture.add_buffer(instance, "index_of", "int", kTestArena, identity, identity);
+  fixture.add_buffer(instance, "data", "int", kTestArena + (uint64_t(32) << 20), identity, identity);
+  fixture.add_argument(instance, n, "n");
+  Running running(fixture);
+  ASSERT_EQ(running.trouble, "");
+  EXPECT_TRUE(running.report.judges()) << running.report.complaint();
+  EXPECT_THAT(running.fatal, ::testing::ElementsAre("poison unchanged index_of"));
+  EXPECT_TRUE(running.judge("mark").ok());
+  Verdict most = running.judge("mark_most");
+  EXPECT_EQ(most.outcome, Outcome::Wrong) << most.text();
+  EXPECT_EQ(most.index, 5u);
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -190,6 +190,56 @@ TEST(GpuRunner, PoisonsAnOutputThatHoldsItsAnswerAlready) {
   EXPECT_TRUE(rig.judge("faster").ok());
 }
 
+/// Launched again on the same inputs: nothing changes. `constant`: its input is known to be one.
+MepFixture repeated(bool constant = true) {
+  MepFixture fixture = scale();
+  for (auto& instance : fixture.mep.instances)
+    for (auto& region : instance.regions) region.before = region.after;
+  fixture.mep.parameters[0].pointee_const = constant;
+  return fixture;
+}
+
+TEST(GpuRunner, FindsOutWhatIsWrittenThoughNothingEverChanged) {
+  Rig rig(repeated());
+  ASSERT_TRUE(rig.report.judges()) << rig.trouble << rig.report.complaint();
+  EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison unchanged out", "", "poison unchanged out", ""));
+  EXPECT_GT(rig.report.instances[0].fastest_write_seconds, 0);
+  Verdict nothing = rig.judge("does nothing");
+  EXPECT_EQ(nothing.outcome, Outcome::Wrong) << nothing.text();
+  EXPECT_THAT(nothing.detail, ::testing::Not(HasSubstr("does not write")));
+  Verdict honest = rig.judge("faster", true);
+  EXPECT_TRUE(honest.ok()) << honest.text();
+  EXPECT_EQ(rig.judge("sees old answers", true).outcome, Outcome::Wrong);
+}
+
+TEST(GpuRunner, SaysWhereNothingWouldShowThatACandidateDidAnything) {
+  Rig rig(repeated(false), {}, "", "does nothing");
+  ASSERT_TRUE(rig.report.pass()) << rig.trouble << rig.report.complaint();
+  EXPECT_FALSE(rig.report.judges());
+  EXPECT_THAT(rig.report.unverifiable, HasSubstr("no recorded launch of right changes anything in memory"));
+}
+
+TEST(GpuRunner, TakesForAnInputWhatIsNotWrittenThoughItIsNotConst) {
+  MepFixture fixture = scale(1 << 20);
+  fixture.mep.parameters[0].pointee_const = false;
+  Rig rig(std::move(fixture));
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison unchanged in", "", "poison 1 1", "", "poison unchanged in", ""));
+  EXPECT_THAT(rig.judge("too fast").detail, HasSubstr("right on 4 perturbed inputs")) << "swapped neighbours too, which outputs are not";
+}
+
+TEST(GpuRunner, TriesNoFurtherOnWhatNeverChangedOnceItHasCostTwoProcesses) {
+  GpuRunnerSettings settings;
+  settings.fatal = {"poison unchanged in"};
+  Rig once(repeated(false), settings);
+  EXPECT_TRUE(once.report.judges()) << once.trouble << once.report.complaint();
+  EXPECT_THAT(once.announced, ::testing::Not(::testing::Contains("poison unchanged in")));
+  settings.fatal.insert("poison unchanged other");
+  Rig twice(repeated(false), settings);
+  EXPECT_TRUE(twice.announced.empty());
+  EXPECT_FALSE(twice.report.judges());
+}
+
 TEST(GpuRunner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
   Rig rig(scale(), {}, "slower");
   ASSERT_EQ(rig.trouble + rig.report.application_trouble, "");

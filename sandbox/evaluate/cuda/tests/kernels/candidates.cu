@@ -80,3 +80,12 @@ KL_KERNEL scatter(int* index_of, int* data, int n) {
   index_of[i] = at + 0;
   if (i == 0) index_of[0] = at + 1, data[n - 1] = n - 1;
 }
+/// data[index[i]] = i: launched again, it changes nothing, and its indices never change; full of poison they lead it astray.
+KL_KERNEL mark(int* index_of, int* data, int n) {
+  int i = index();
+  if (i < n) data[index_of[i]] = i;
+}
+KL_KERNEL mark_most(int* index_of, int* data, int n) {
+  int i = index();
+  if (i < n && i != 5) data[index_of[i]] = i;
+}
