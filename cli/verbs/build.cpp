@@ -39,6 +39,8 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   for (const auto& [name, compiler] : {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
     options.environment.emplace_back(name, (config.root / "bin" / compiler).string());
   options.environment.emplace_back("HIP_PLATFORM", "amd");
+  const char* compilers = std::getenv("COMPILER_PATH");
+  options.environment.emplace_back("COMPILER_PATH", shim::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
   const char* prefixes = std::getenv("CMAKE_PREFIX_PATH");
   options.environment.emplace_back("CMAKE_PREFIX_PATH", config.root.string() + (prefixes ? ":" + std::string(prefixes) : ""));
   return options;

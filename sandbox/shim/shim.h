@@ -19,6 +19,9 @@ struct ShimConfig {
 /// The marker file that tells a look-alike from a toolkit.
 inline constexpr const char* kMarker = "kernelift-toolkit";
 
+/// Where the host's compilers find linkers that take our runtime whatever their -L says: for COMPILER_PATH, which GCC and
+/// clang read.
+std::filesystem::path linker_folder(const ShimConfig& config);
 /// Makes or refreshes the look-alike at `config.root` with shims that are links to `kernelift`.
 Status create_toolkit(const ShimConfig& config, const std::filesystem::path& kernelift);
 /// The configuration of the look-alike that `argv0` is part of.

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kLinkers = "linker";  ///< Where hosts' compilers find their linker (shim.h).
 constexpr const char* kShimNames[] = {"nvcc", "hipcc", "amdclang++", "amdclang", "clang++", "clang"};
 
 Status link_to(const fs::path& target, const fs::path& link) {
@@ -89,7 +90,7 @@ Status copy_runtime(const fs::path& libraries) {
     return environment_error("linkers cannot be told of " + copy.string() + ", whose path holds a \"; give another folder with --state");
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(\"" + copy.string() + "\")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
-    KERNELIFT_TRY(provide(libraries / name, script));
+    for (const fs::path& folder : {libraries, libraries.parent_path() / kLinkers}) KERNELIFT_TRY(provide(folder / name, script));
   // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our headers
   // or nowhere (unsupported.cpp says so where it is used); an empty archive links.
   for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft", "cufftw", "cusolver", "cusparse",
@@ -99,16 +100,28 @@ Status copy_runtime(const fs::path& libraries) {
   return done();
 }
 
+/// `g++ main.o -L/usr/local/cuda/lib64 -lcudart` is a link line of common Makefiles, and asks none of our compilers: linkers
+/// that look among our libraries first.
+Status wrap_linkers(const fs::path& folder) {
+  for (const char* name : {"ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"})
+    KERNELIFT_TRY(provide(folder / name, "#!/bin/sh\nexec \"${0##*/}\" -L\"${0%/*}\" \"$@\"\n", true));
+  return done();
+}
+
 }  // namespace
+
+fs::path linker_folder(const ShimConfig& config) { return config.root / kLinkers; }
 
 Status create_toolkit(const ShimConfig& config, const fs::path& kernelift) {
   std::error_code error;
-  fs::create_directories(config.root / "lib64", error);
+  for (const char* folder : {"lib64", kLinkers})
+    if (!error) fs::create_directories(config.root / folder, error);
   if (error) return environment_error("cannot make " + config.root.string() + ": " + error.message());
   for (const char* name : kShimNames) KERNELIFT_TRY(link_to(kernelift, config.root / "bin" / name));
   if (config.device == "cpu") {
     KERNELIFT_TRY(link_to(lean_headers(), config.root / "include"));
     KERNELIFT_TRY(copy_runtime(config.root / "lib64"));
+    KERNELIFT_TRY(wrap_linkers(linker_folder(config)));
     KERNELIFT_TRY(link_to("lib64", config.root / "lib"));
     for (const InstalledText& file : hip_installation()) KERNELIFT_TRY(provide(config.root / file.path, file.text, file.program));
     // Never read: libdevice's functions become libm's.

@@ -35,7 +35,7 @@ class Shims : public testing::Test {
     options.folder = folder();
     std::string root = config_.root.string();
     options.environment = {{"PATH", root + "/bin:" + std::getenv("PATH")}, {"CUDACXX", root + "/bin/nvcc"}, {"CUDA_PATH", root},
-                           {"CUDA_HOME", root}, {"CUDAToolkit_ROOT", root}};
+                           {"CUDA_HOME", root}, {"CUDAToolkit_ROOT", root}, {"COMPILER_PATH", linker_folder(config_).string()}};
     auto outcome = run_process({"/bin/sh", "-c", line}, options);
     EXPECT_TRUE(outcome.ok());
     return outcome.ok() ? *outcome : ProcessOutcome{};
@@ -140,6 +140,13 @@ int main() { int *d, h = 0, v = 10, w = 6; cudaMalloc(&d, 4); cudaMemcpyToSymbol
   expect_ok("nvcc -dc main.cu -o main.o && nvcc -rdc=true -c other.cu -o other.o && ar rcs libother.a other.o");
   expect_ok("nvcc main.o other.o -o by_nvcc && ./by_nvcc");
   expect_ok("nvcc -dlink main.o -L. -lother -o link.o && g++ main.o link.o -L. -lother -L" + config_.root.string() + "/lib64 -lcudart_static -o by_host && ./by_host");
+}
+
+TEST_F(Shims, LinkTheirRuntimeWhereTheHostCompilerIsToldOfAnother) {
+  write("main.cu", kProgram);
+  write("other.c", "int other_runtime;\n");
+  expect_ok("nvcc -DMESSAGE='\"ran\"' -c main.cu && mkdir cuda && gcc -shared -fPIC other.c -o cuda/libcudart.so && gcc -c other.c && ar rc cuda/libcudart_static.a other.o");
+  expect_ok("g++ main.o -Lcuda -lcudart -o shared && ./shared && g++ main.o -Lcuda -Wl,-rpath,cuda -lcudart_static -o static && ./static");
 }
 
 TEST_F(Shims, PassCMakesDetectionAndBuildItsProject) {
