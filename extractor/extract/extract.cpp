@@ -278,7 +278,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
   if (!facts.undefined.empty() && is_relocatable(index, *kernel))
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
-                   ", which another file defines; kernels that need several files of relocatable code are not lifted");
+                   ", which no other file of relocatable code defines that is compiled in the same folder with the same flags; it can be lifted "
+                   "where such a one does, or a header");
 
   KERNELIFT_ASSIGN(Scaffold scaffold, Scaffold::raise(place));
   const fs::path fresh = scaffold.fresh();

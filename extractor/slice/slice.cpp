@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "clang/AST/DeclTemplate.h"
 #include "core/base/file.h"
 #include "extractor/scan/kernel_finder.h"
+#include "extractor/slice/linked_units.h"
 #include "extractor/slice/proof.h"
 #include "extractor/slice/slice_writer.h"
 
@@ -23,6 +25,7 @@ struct Parsed {
   std::string device_only;  ///< The unit less its host bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
   std::vector<std::string> constants;
+  std::set<std::string> undefined;  ///< Mangled names of what another unit defines.
 };
 
 /// "template __global__ void ns::k<float, 8>(const float *, int);" for an instance of a template.
@@ -48,9 +51,11 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
   parsed.main_text = unit.text(unit.sources.getMainFileID()).str();
   for (bool every : {false, true}) {
     Closure closure = close_over(unit, items, at->function, {every});
-    if (!every)
+    if (!every) {
       for (auto* variable : closure.variables)
         if (variable->getType().isConstant(unit.context)) parsed.constants.push_back(mangled_name(unit, variable));
+      for (auto* name : closure.undefined) parsed.undefined.insert(mangled_name(unit, name));
+    }
     if (!closure.refusals.empty()) {
       parsed.refusal = closure.refusals.front();
       break;
@@ -96,15 +101,17 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   if (unit == index.units.end())
     return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name +
                        "; run `kernelift scan` again");
-  UnitCommand command;
-  command.file = unit->file, command.folder = unit->folder, command.argv = unit->command;
-  KERNELIFT_ASSIGN(command.parsed, parse_compiler_command(command.argv, command.folder));
-  for (auto& input : command.parsed.inputs) command.hip |= input.language == SourceInput::Language::Hip;
+  KERNELIFT_ASSIGN(LinkedUnits units, LinkedUnits::begin(index, *unit));
   HeaderSet headers = unit->headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
 
   Parsed parsed;
-  KERNELIFT_ASSIGN(auto outcome,
-                   parse_unit(command, index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
+  ParseOutcome outcome;
+  for (bool more = true; more;) {
+    parsed = {};
+    KERNELIFT_ASSIGN(outcome,
+                     parse_unit(units.command(), index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
+    KERNELIFT_ASSIGN(more, units.add_definers(parsed.undefined));
+  }
   if (!parsed.found)
     return environment_error("kernel " + kernel.name + " is no longer in " + kernel.tu +
                              (outcome.problems.empty() ? "" : " (" + outcome.problems.front() + ")") +
@@ -115,7 +122,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.mangled = kernel.mangled;
   slice.instantiation = parsed.instantiation;
   slice.constants = std::move(parsed.constants);
-  FrontendOptions frontend = frontend_options(command, headers);
+  FrontendOptions frontend = frontend_options(units.command(), headers);
   slice.compile_flags = frontend.flags;
   slice.headers = headers;
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {

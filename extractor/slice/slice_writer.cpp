@@ -256,11 +256,37 @@ class SliceWriter {
     }
   }
 
-  void collect() {
+  /// nvcc takes `extern __constant__ int n;` for a definition, unless code is relocatable: the variable's own definition
+  /// stands in the place of the first such declaration instead. Where each item that defines so is to stand.
+  std::map<int, SourceLocation> definitions_moved(std::set<int>& replaced) const {
+    std::map<int, SourceLocation> moved;
     for (int index : closure_.items) {
+      std::set<int> definitions;
+      for (auto* declaration : items_[index].declarations) {
+        auto* variable = llvm::dyn_cast<VarDecl>(declaration);
+        bool only_declares = variable && variable->isThisDeclarationADefinition() == VarDecl::DeclarationOnly;
+        auto* definition = only_declares ? variable->getDefinition() : nullptr;
+        definitions.insert(definition ? items_.of(definition) : -1);
+      }
+      if (definitions.empty() || definitions.contains(-1)) continue;
+      if (!std::ranges::all_of(definitions, [&](int one) { return closure_.items.contains(one); })) continue;
+      replaced.insert(index);
+      SourceLocation place = location(items_[index].file, items_[index].code_begin);
+      for (int one : definitions)
+        if (auto [at, fresh] = moved.try_emplace(one, place); !fresh && unit_.sources.isBeforeInTranslationUnit(place, at->second)) at->second = place;
+    }
+    return moved;
+  }
+
+  void collect() {
+    std::set<int> replaced;
+    auto moved = definitions_moved(replaced);
+    for (int index : closure_.items) {
+      if (replaced.contains(index)) continue;
       auto& item = items_[index];
-      Element element{location(item.file, item.code_begin),     &item,         item.file, item.begin, item.end,
-                      closure_.line_sensitive.count(index) > 0, describe(item)};
+      auto at = moved.find(index);
+      Element element{at == moved.end() ? location(item.file, item.code_begin) : at->second,
+                      &item, item.file, item.begin, item.end, closure_.line_sensitive.count(index) > 0, describe(item)};
       elements_.push_back(std::move(element));
     }
     for (auto& definition : unit_.record.definitions)

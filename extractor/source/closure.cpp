@@ -303,8 +303,12 @@ class Walker : public RecursiveASTVisitor<Walker> {
     if (auto* primary = function->getPrimaryTemplate()) use(primary);
     if (auto* arguments = function->getTemplateSpecializationArgs())
       for (auto& argument : arguments->asArray()) TraverseTemplateArgument(argument);
+    if (host_only) return;
     const FunctionDecl* definition = nullptr;
-    if (host_only || !function->isDefined(definition) || !definition) return;
+    if (!function->isDefined(definition) || !definition) {
+      if (items_.of(pattern) >= 0 && !function->isDependentContext()) closure_.undefined.insert(function->getCanonicalDecl());
+      return;
+    }
     closure_.functions.insert(definition);
     if (definition == pattern && items_.of(definition) >= 0) return;  // Walked with its item.
     bool instance = function->isTemplateInstantiation() || function->isImplicit() || function->isDefaulted();
@@ -343,6 +347,8 @@ class Walker : public RecursiveASTVisitor<Walker> {
   void process_variable(const VarDecl* variable) {
     if (variable->isLocalVarDecl()) return;
     if (variable->hasGlobalStorage()) closure_.variables.insert(variable->getCanonicalDecl());
+    if (variable->hasExternalStorage() && !variable->getDefinition() && items_.of(variable) >= 0)
+      closure_.undefined.insert(variable->getCanonicalDecl());
     const VarDecl* pattern = variable->getTemplateInstantiationPattern();
     if (auto* specialisation = llvm::dyn_cast<VarTemplateSpecializationDecl>(variable)) {
       use(specialisation->getSpecializedTemplate());

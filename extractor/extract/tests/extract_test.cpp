@@ -296,7 +296,7 @@ TEST_F(ExtractTest, SaysThatNothingWasScanned) {
   EXPECT_THAT(folder.error().message, HasSubstr("kernelift scan"));
 }
 
-TEST_F(ExtractTest, NamesWhatAnotherFileOfRelocatableCodeDefines) {
+TEST_F(ExtractTest, NamesWhatNoFileOfRelocatableCodeDefines) {
   std::string text = std::string(kSource) + "__device__ float helper(float);\n"
                      "static __global__ void calls(float* p) { *p = helper(*p); }\n"
                      "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
@@ -307,7 +307,7 @@ TEST_F(ExtractTest, NamesWhatAnotherFileOfRelocatableCodeDefines) {
   auto refusal = extract_mep(extract);
   ASSERT_FALSE(refusal.ok());
   EXPECT_EQ(refusal.error().exit, Exit::Refused);
-  EXPECT_THAT(refusal.error().message, HasSubstr("uses helper(float), which another file defines"));
+  EXPECT_THAT(refusal.error().message, HasSubstr("uses helper(float), which no other file of relocatable code defines"));
   extract.kernel = "alone";
   auto folder = extract_mep(extract);
   EXPECT_TRUE(folder.ok()) << folder.error().message;

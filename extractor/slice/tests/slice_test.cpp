@@ -455,5 +455,55 @@ TEST(Slice, AGoneKernelIsAnErrorThatSaysWhatToDo) {
   EXPECT_NE(slice.error().message.find("kernelift scan"), std::string::npos);
 }
 
+/// Relocatable code in three files: a kernel, what it calls, and what that reads.
+TestApp relocatable(const std::string& helper) {
+  TestApp app;
+  app.header("shared.cuh", R"(
+#pragma once
+struct Params { float scale; int shift; };
+extern __constant__ Params params;
+__device__ float helper(float x, int i);
+)");
+  std::vector<std::string> flags = {"-std=c++14", "-rdc=true"};
+  app.unit("kernel.cu", R"(
+#include "shared.cuh"
+static void check(int code) { while (code) --code; }
+__global__ void k(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = helper(x[i], i);
+}
+void run(float* x, int n) { k<<<(n + 63) / 64, 64>>>(x, n); check(n == 0); }
+)", flags);
+  app.unit("helper.cu", helper, flags);
+  app.unit("params.cu", "#include \"shared.cuh\"\n__constant__ Params params = {2.0f, 3};\n", flags);
+  app.unit("stranger.cu", "__global__ void other(int* x) { *x = 1; }\nvoid more(int* x) { other<<<1, 1>>>(x); }\n", flags);
+  return app;
+}
+
+TEST(Slice, OfRelocatableCodeTakesWhatOtherUnitsDefine) {
+  auto app = relocatable(R"(
+#include "shared.cuh"
+static void check(int code) { while (code) code /= 2; }
+__device__ float unused(float x) { return x; }
+__device__ float helper(float x, int i) { return x * params.scale + (i >> params.shift); }
+void host() { check(0); }
+)");
+  auto slice = slice_of(app, "k");
+  expect_proven(slice);
+  expect_original_lines(slice);
+  EXPECT_TRUE(has(slice, "return x * params.scale"));
+  EXPECT_TRUE(has(slice, "__constant__ Params params = {2.0f, 3};"));
+  EXPECT_FALSE(has(slice, "extern")) << "nvcc takes that for a second definition";
+  EXPECT_FALSE(has(slice, "unused"));
+  EXPECT_FALSE(has(slice, "other"));
+}
+
+TEST(Slice, OfRelocatableCodeLeavesOpenWhatNoUnitDefines) {
+  auto slice = slice_of(relocatable("int nothing;\n"), "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "__device__ float helper(float x, int i);"));
+  EXPECT_FALSE(has(slice, "__constant__ Params params = "));
+}
+
 }  // namespace
 }  // namespace kernelift

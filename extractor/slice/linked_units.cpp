@@ -1,0 +1,88 @@
+// See linked_units.h. The text is a file that includes the units: their own includes are found from where they are, and
+// headers that they share are entered once.
+#include "extractor/slice/linked_units.h"
+
+#include <algorithm>
+
+#include "clang/AST/Decl.h"
+#include "core/model/kernel_key.h"
+#include "extractor/scan/kernel_finder.h"
+
+namespace kernelift {
+namespace {
+
+Result<UnitCommand> command_of(const ScannedUnit& unit) {
+  UnitCommand command;
+  command.file = unit.file, command.folder = unit.folder, command.argv = unit.command;
+  KERNELIFT_ASSIGN(command.parsed, parse_compiler_command(command.argv, command.folder));
+  for (auto& input : command.parsed.inputs) command.hip |= input.language == SourceInput::Language::Hip;
+  return command;
+}
+
+bool defines(const clang::Decl* declaration) {
+  if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration)) return function->isThisDeclarationADefinition();
+  auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+  return variable && variable->isThisDeclarationADefinition() != clang::VarDecl::DeclarationOnly;
+}
+
+/// Takes what the unit's own text defines out of `names`. False: it defines none of them.
+Result<bool> take_defined(const UnitCommand& unit, const std::string& root, std::set<std::string>& names) {
+  bool found = false;
+  auto look = [&](ParsedUnit& parsed) {
+    SourceItems items(parsed);
+    for (auto& item : items.all())
+      for (auto* declaration : item.declarations)
+        if (defines(declaration)) found |= names.erase(mangled_name(parsed, llvm::cast<clang::NamedDecl>(declaration))) > 0;
+  };
+  KERNELIFT_TRY(parse_unit(unit, root, look));
+  return found;
+}
+
+/// The name alone of "app::helper(float)".
+std::string identifier(const std::string& mangled) {
+  std::string name = base_name(canonical_key(mangled));
+  return name.substr(name.rfind(':') + 1);
+}
+
+}  // namespace
+
+Result<LinkedUnits> LinkedUnits::begin(const ScanIndex& index, const ScannedUnit& first) {
+  KERNELIFT_ASSIGN(UnitCommand command, command_of(first));
+  return LinkedUnits(index, std::move(command));
+}
+
+Result<bool> LinkedUnits::add_definers(std::set<std::string> mangled) {
+  if (!first_.parsed.relocatable) return false;
+  // To parse is slow: units that spell a name come first, and most often no other is looked at.
+  std::vector<const ScannedUnit*> units, others;
+  for (auto& unit : index_->units) {
+    if (unit.file == first_.file || std::ranges::count(files_, unit.file) > 0) continue;
+    auto text = read_text(unit.file);
+    bool spelled = text.ok() && std::ranges::any_of(mangled, [&](auto& name) { return text->find(identifier(name)) != std::string::npos; });
+    (spelled ? units : others).push_back(&unit);
+  }
+  units.insert(units.end(), others.begin(), others.end());
+  bool added = false;
+  for (auto* unit : units) {
+    if (mangled.empty()) break;
+    KERNELIFT_ASSIGN(UnitCommand command, command_of(*unit));
+    if (!command.parsed.relocatable || command.folder != first_.folder || command.parsed.frontend_flags() != first_.parsed.frontend_flags()) continue;
+    KERNELIFT_ASSIGN(bool definer, take_defined(command, index_->root, mangled));
+    if (definer) files_.push_back(unit->file);
+    added |= definer;
+  }
+  if (added) KERNELIFT_TRY(write_text());
+  return added;
+}
+
+Status LinkedUnits::write_text() {
+  if (!folder_) {
+    KERNELIFT_ASSIGN(folder_, TemporaryFolder::create("kernelift-units-"));
+  }
+  std::string text = "#include \"" + first_.file + "\"\n";
+  for (auto& file : files_) text += "#include \"" + file + "\"\n";
+  command_.file = folder_->path() / "units.cu";
+  return write_atomically(command_.file, text);
+}
+
+}  // namespace kernelift
