@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "clang/Driver/CreateInvocationFromArgs.h"
 #include "clang/Lex/MacroArgs.h"
@@ -167,40 +168,6 @@ class Recorder : public clang::PPCallbacks {
   bool awaiting_ = false;
 };
 
-/// Parses, and hands the finished AST to the callback.
-class ParseAction : public clang::ASTFrontendAction {
- public:
-  ParseAction(ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
-              const std::function<void(ParsedUnit&)>& use)
-      : errors_(errors), folder_(folder), root_(root), use_despite_errors_(use_despite_errors), use_(use) {}
-
- protected:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
-    auto& preprocessor = compiler.getPreprocessor();
-    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next. In
-    // the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
-    preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
-    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
-                                                           use_despite_errors_ ? &errors_ : nullptr));
-    return std::make_unique<clang::ASTConsumer>();
-  }
-  void ExecuteAction() override {
-    clang::ASTFrontendAction::ExecuteAction();
-    auto& compiler = getCompilerInstance();
-    if (!compiler.hasASTContext() || (errors_.errors && !use_despite_errors_)) return;
-    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_,
-                    folder_);
-    use_(unit);
-  }
-
- private:
-  ErrorCollector& errors_;
-  std::string folder_, root_;
-  bool use_despite_errors_;
-  const std::function<void(ParsedUnit&)>& use_;
-  PreprocessorRecord record_;
-};
-
 bool under(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
          (folder.back() == '/' || path[folder.size()] == '/');
@@ -222,6 +189,64 @@ const std::vector<std::string>& foreign_folders() {
   return folders;
 }
 
+bool is_foreign(const std::string& path) {
+  return std::any_of(foreign_folders().begin(), foreign_folders().end(), [&](auto& folder) { return under(path, folder); });
+}
+
+/// Leaves the bodies of plain functions in our headers, clang's and the toolkit's unread: nobody looks into them, and they are
+/// a third of a small unit's parse. Those of templates are read, as their instances may call the application back.
+class BodySkipper : public clang::ASTConsumer {
+ public:
+  explicit BodySkipper(const clang::SourceManager& sources) : sources_(sources) {}
+  bool shouldSkipFunctionBody(clang::Decl* declaration) override {
+    auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    if (!function || function->isTemplated()) return false;
+    clang::FileID file = sources_.getFileID(sources_.getExpansionLoc(function->getLocation()));
+    auto [at, fresh] = skipped_.try_emplace(file, false);
+    if (!fresh) return at->second;
+    auto entry = sources_.getFileEntryRefForID(file);
+    return at->second = entry && is_foreign(entry->getFileEntry().tryGetRealPathName().str());
+  }
+
+ private:
+  const clang::SourceManager& sources_;
+  std::map<clang::FileID, bool> skipped_;
+};
+
+/// Parses, and hands the finished AST to the callback.
+class ParseAction : public clang::ASTFrontendAction {
+ public:
+  ParseAction(ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
+              const std::function<void(ParsedUnit&)>& use)
+      : errors_(errors), folder_(folder), root_(root), use_despite_errors_(use_despite_errors), use_(use) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    auto& preprocessor = compiler.getPreprocessor();
+    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next. In
+    // the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
+    preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
+    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
+                                                           use_despite_errors_ ? &errors_ : nullptr));
+    return std::make_unique<BodySkipper>(compiler.getSourceManager());
+  }
+  void ExecuteAction() override {
+    clang::ASTFrontendAction::ExecuteAction();
+    auto& compiler = getCompilerInstance();
+    if (!compiler.hasASTContext() || (errors_.errors && !use_despite_errors_)) return;
+    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_,
+                    folder_);
+    use_(unit);
+  }
+
+ private:
+  ErrorCollector& errors_;
+  std::string folder_, root_;
+  bool use_despite_errors_;
+  const std::function<void(ParsedUnit&)>& use_;
+  PreprocessorRecord record_;
+};
+
 }  // namespace
 
 bool ParsedUnit::is_user(clang::FileID file) const {
@@ -230,8 +255,7 @@ bool ParsedUnit::is_user(clang::FileID file) const {
   if (!fresh) return at->second;
   std::string where = path(file);
   if (where.empty()) return false;
-  for (auto& folder : foreign_folders())
-    if (under(where, folder)) return false;
+  if (is_foreign(where)) return false;
   bool system = clang::SrcMgr::isSystem(sources.getFileCharacteristic(sources.getLocForStartOfFile(file)));
   return at->second = !system || under(where, root_);
 }
@@ -328,6 +352,7 @@ Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const
   invocation->getDiagnosticOpts().ErrorLimit = 0;
   invocation->getDiagnosticOpts().IgnoreWarnings = true;
   invocation->getFrontendOpts().DisableFree = false;
+  invocation->getFrontendOpts().SkipFunctionBodies = true;  // Those that BodySkipper says.
 
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.setVirtualFileSystem(files);
