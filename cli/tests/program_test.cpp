@@ -10,6 +10,7 @@
 namespace kernelift {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Both streams, and the exit code at the end.
@@ -67,6 +68,25 @@ TEST(Replay, BeginsTheProcessAnewWhereItLiesInTheRecordedMemory) {
   fixture.add_buffer<int>(instance, "data", "int", place, {1, 2, 3, 4}, {2, 4, 6, 8});
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}), HasSubstr("PASS  data"));
+}
+
+TEST(Mep, IsNamedByItsKernelOrItsFolder) {
+  MepFixture fixture = scale_mep(1000);
+  SlotFolder folder;
+  auto extracted = [&](const std::string& name) { return folder.path() / ".kernelift" / "mep" / name; };
+  auto put = [&](const std::string& name) {
+    std::filesystem::create_directories(extracted(name).parent_path());
+    std::filesystem::copy(fixture.path(), extracted(name), std::filesystem::copy_options::recursive);
+  };
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  put("scale-1");
+  auto replay = [&](const std::string& word) { return run({"replay", word, "--device", "cpu", "--warm"}, folder.path()); };
+  EXPECT_THAT(replay("scale"), HasSubstr("exit 0"));
+  EXPECT_THAT(replay(".kernelift/mep/scale-1"), HasSubstr("exit 0"));
+  EXPECT_THAT(replay("other"), HasSubstr("other: there is no such MEP folder, nor one of such a kernel under "));
+  put("scale-2");
+  EXPECT_THAT(replay("scale"), AllOf(HasSubstr("scale names several MEPs; give the folder of one:"), HasSubstr("scale-2"), HasSubstr("exit 2")));
+  EXPECT_THAT(replay("scale-2"), HasSubstr("exit 0"));
 }
 
 }  // namespace

@@ -74,6 +74,17 @@ Result<Exit> put_back(const Context& context, const Result<Restoration>& restore
   return restored->left.empty() ? Exit::Done : Exit::No;
 }
 
+/// A copy of a project has runs of its original: what they patch is that, and not the tree that the user stands in.
+Status stands_in(const std::filesystem::path& root, const Context& context) {
+  std::error_code code;
+  std::filesystem::path here = std::filesystem::current_path(code), there = std::filesystem::weakly_canonical(root, code);
+  auto relative = here.lexically_relative(there);
+  bool inside = !relative.empty() && *relative.begin() != "..";
+  if (inside || !context.state.empty()) return done();
+  return usage_error("this run is of the application in " + there.string() + ", and you are in " + here.string() +
+                     ": apply it there, or record and tune the application that is here");
+}
+
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
@@ -89,6 +100,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(only(*options.candidate, offer, run));
   ApplyRequest& request = offer.request;
+  KERNELIFT_TRY(stands_in(request.root, context));
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build.empty() || !cpu ? options.build : through_shims(options.build, state);
   request.on_cpu = cpu;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 
+#include "cli/mep_folder.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -78,9 +79,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   using Clock = std::chrono::steady_clock;
   auto seconds_since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   auto started = Clock::now();
-  std::error_code code;
-  fs::path folder = fs::canonical(options.mep, code);
-  if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
+  KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
@@ -138,7 +137,7 @@ Result<Exit> run(const Options& options, const Context& context) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MEP", options->mep, "Folder made by `kernelift extract`")->required();
+  app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("CANDIDATES", options->files,
                  "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, as JSON (docs/formats.md)")
       ->required();

@@ -224,7 +224,7 @@ class Loop {
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
-    if (interrupted_) return end("interrupted", "its run can be resumed: kernelift tune " + mep + " --resume");
+    if (interrupted_) return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
     // The finalists may have failed where a candidate behind them holds up: apply knows what is left.
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
@@ -238,7 +238,7 @@ class Loop {
     read_applied(*applied, row);
     if (row.outcome == "no gain" && tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
       row.outcome = "undecided", row.why = "nothing found in the time: " + counted(tuned->document.value("tried", size_t{0}), "candidate") + " tried in " +
-          duration_words(tuned->document.value("seconds", 0.0)) + "; to search on: kernelift tune " + mep + " --resume --time 10m";
+          duration_words(tuned->document.value("seconds", 0.0)) + "; to search on: " + join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"});
   }
 
   void read_applied(const Step& applied, Row& row) {

@@ -1,5 +1,6 @@
 // kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per
 // buffer, then durations with cold and warm caches beside the recorded one.
+#include "cli/mep_folder.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "sandbox/device/cuda/clock_lock.h"
@@ -27,9 +28,8 @@ std::string first_failure(const ReplayReport& report) {
 }
 
 Result<Exit> replay(const Options& options, const Context& context) {
-  if (!fs::is_directory(options.folder))
-    return usage_error("there is no MEP folder '" + options.folder + "'; `kernelift extract KERNEL` makes one");
-  KERNELIFT_ASSIGN(Mep mep, Mep::read(options.folder));
+  KERNELIFT_ASSIGN(fs::path folder, find_mep(options.folder, context.state_folder()));
+  KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   make_room_for(mep, context);
   ReplayOptions how;
   how.device = context.device;
@@ -41,7 +41,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   how.tell = [&](const std::string& text) { context.note("  " + text); };
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
-  KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(options.folder, how));
+  KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(folder, how));
   // With --json, as in the whole loop, people are told the answer alone: the document has every buffer.
   size_t launches = (report.warm ? *report.warm : *report.cold).instances.size();
   std::string failure = first_failure(report);
@@ -59,7 +59,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
 const Verb kReplay = {"replay", "Check an extracted kernel (a MEP) against what was recorded, then time it",
                       "kernelift replay .kernelift/mep/smooth --warm", [](CLI::App& app) -> Action {
                         auto options = std::make_shared<Options>();
-                        app.add_option("MEP", options->folder, "Folder of the minimal executable program")->required();
+                        app.add_option("MEP", options->folder, "Folder of the minimal executable program, or its kernel's name")->required();
                         app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
                         app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
                         app.add_flag("--counters", options->counters,

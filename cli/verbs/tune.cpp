@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "cli/mep_folder.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -167,9 +168,7 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
 
 Result<Exit> run_verb(const Options& options, const Context& context) {
   const auto started = TuneClock::Time::clock::now();
-  std::error_code code;
-  fs::path folder = fs::canonical(options.mep, code);
-  if (code) return usage_error(options.mep + ": there is no such MEP folder; `kernelift extract` makes one");
+  KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
@@ -247,7 +246,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MEP", options->mep, "Folder made by `kernelift extract`")->required();
+  app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("--tiers", options->tiers, "source, params, compiler: which to use");
   app.add_option("--time", options->time, "Budget: 90, 10m, 1h30m (default 5m unless --evals is given)");
   app.add_option("--evals", options->evaluations, "Budget: candidates measured")->check(CLI::PositiveNumber);
