@@ -2,7 +2,8 @@
 // and shrinks when it is taken again, so it is worth confirming only where nothing confirmed can be patched, or where it
 // is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9 at 1.60x, #9 is confirmed
 // and, if that holds, tried first. A candidate whose PTX gives 6.3x and whose source, as nvcc builds it, gives 1.7x is tried
-// as PTX first; at 1.75x its source would be.
+// as PTX first; at 1.75x its source would be. A candidate that turns a knob of other kernels is worth what is left when
+// their loss is counted: 1.50x of a kernel whose equal in share becomes 0.75x with it is worth 1.00x, and is not tried.
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
@@ -20,6 +21,8 @@ constexpr int kMostChallenges = 2;          ///< … and when something can.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
 constexpr double kSourceIsWorth = 1.05;     ///< PTX must be so much faster than a patch of the source that people can read.
+constexpr size_t kWeighedAtOnce = 12;       ///< Changes of knobs, tried on the kernels that share them: well under a second each.
+constexpr int kMostWeighings = 2;           ///< But those kernels are extracted and measured first: seconds.
 
 constexpr const char* kOnlyAgainstClang =
     "it was timed against clang's build of the original, and what it gains over the application's own code is not known";
@@ -28,9 +31,12 @@ constexpr const char* kOnlyAgainstClang =
 struct Way {
   RunTrial trial;
   bool embedded = false;
+  double share = 0;                      ///< The kernel's, of the application's run time; 0: unknown.
+  std::vector<OtherKernel> others = {};  ///< What it does to them; empty: nothing, or not weighed.
   double speedup() const { return embedded ? embedded_gain(trial).speedup : trial.figures().speedup(); }
   double low() const { return embedded ? embedded_gain(trial).low : trial.figures().speedup_low(); }
-  double worth() const { return low() / (embedded ? kSourceIsWorth : 1); }
+  double worth() const { return with_others(low()) / (embedded ? kSourceIsWorth : 1); }
+  double with_others(double gain) const { return others.empty() ? gain : worth_alone(gain, share, others); }
 };
 
 std::string label(const Way& way) {
@@ -80,13 +86,13 @@ class Choice {
   int add_ways(const RunTrial& trial) {
     int count = 0;
     auto add = [&](bool embedded) {
-      Way way{trial, embedded};
+      Way way{trial, embedded, offer_.kernel_share};
       if (way.low() > kSmallestGain) ways_.push_back(std::move(way)), ++count;
     };
     if (trial.applicable() && offer_.embedding != Embedding::Only) add(false);
     if (can_embed()) add(true);
     // What was only screened says nothing of the application's own code yet; its confirmation will.
-    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false}), ++count;
+    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false, offer_.kernel_share}), ++count;
     return count;
   }
 
@@ -103,9 +109,68 @@ class Choice {
       // Which way it may take is known only when it is confirmed.
       if (can_embed() && !way.trial.confirmed && way.trial.verdict.device.starts_with("cuda")) return std::optional(std::move(way));
       KERNELIFT_ASSIGN(bool fits, plan(way));
-      if (fits) return std::optional(std::move(way));
+      if (!fits) continue;
+      bool is_news = weigh(way);
+      if (auto why = loss(way)) {
+        pass_over(label(way), *why);
+        continue;
+      }
+      if (is_news) {  // There may be a better one now.
+        if (std::string with_it = text_of(way.others); !with_it.empty()) say(label(way) + ": " + text_of(reach_of(way)) + "; with it they become " + with_it);
+        ways_.push_back(std::move(way));
+        continue;
+      }
+      return std::optional(std::move(way));
     }
   }
+
+  KnobReach reach_of(const Way& way) const {
+    if (way.embedded || !offer_.request.scan) return {};
+    return knob_reach(offer_.request.mep, *offer_.request.scan, way.trial.candidate.values);
+  }
+
+  /// Finds out what becomes of the other kernels that a way's knobs feed, and of those of the next best; false when that is
+  /// known, or cannot be.
+  bool weigh(Way& way) {
+    KnobReach mine = reach_of(way);
+    if (mine.empty() || !offer_.weigh || offer_.kernel_share <= 0) return false;
+    if (auto known = weighed_.find(mine.knobs); known != weighed_.end()) {
+      bool is_new = way.others.empty() && !known->second.empty();
+      way.others = known->second;
+      return is_new;
+    }
+    if (weighings_++ == kMostWeighings) say("what other changes of knobs do to other kernels is left to the application's own timing");
+    if (weighings_ > kMostWeighings) return false;
+    std::map<Bindings, KnobReach> asked{{mine.knobs, mine}};
+    std::vector<const Way*> next;
+    for (auto& other : ways_) next.push_back(&other);
+    std::sort(next.begin(), next.end(), [](auto* a, auto* b) { return promises_less(*b, *a); });
+    for (size_t i = 0; i < next.size() && asked.size() < kWeighedAtOnce; ++i)
+      if (KnobReach reach = reach_of(*next[i]); !reach.empty() && !weighed_.contains(reach.knobs)) asked.emplace(reach.knobs, reach);
+    std::vector<KnobReach> changes;
+    for (auto& [knobs, reach] : asked) changes.push_back(reach);
+    auto becomes = offer_.weigh(changes);
+    for (size_t i = 0; i < changes.size(); ++i) weighed_[changes[i].knobs] = i < becomes.size() ? becomes[i] : std::vector<OtherKernel>();
+    return weigh(way);
+  }
+
+  /// What the application would lose by a way, or nothing where it would not.
+  std::optional<std::string> loss(const Way& way) {
+    std::string found;
+    for (auto& other : way.others)
+      if (other.wrong && found.empty()) found = "with the new values " + other.name + " fails: " + other.why;
+    if (found.empty() && !way.others.empty() && way.worth() <= kSmallestGain) {
+      auto alone = Prediction{way.speedup(), way.share}.whole(), together = predicted(way).whole();
+      char whole[160];
+      std::snprintf(whole, sizeof whole, ": predicted for the application is %.3fx, and %.3fx if constants of its own were turned", together.value_or(0), alone.value_or(0));
+      found = "with it they become " + text_of(way.others) + whole;
+    }
+    if (found.empty()) return std::nullopt;
+    found = text_of(reach_of(way)) + "; " + found;
+    if (first_loss_.empty()) first_loss_ = label(way) + ": " + found;
+    return found;
+  }
+
   Result<std::optional<Way>> best_confirmed() {
     return take_patchable([](auto& way) { return way.trial.confirmed.has_value(); });
   }
@@ -113,7 +178,8 @@ class Choice {
   Result<std::optional<Way>> take_challenger(const std::optional<Way>& best) {
     if (best ? challenges_ == kMostChallenges : confirmations_ == kMostConfirmations) return std::optional<Way>();
     auto clearly_better = [&](const Way& screened) {
-      return screened.worth() > kScreeningOptimism * best->worth() && screened.speedup() > kScreeningOptimism * best->speedup();
+      return screened.worth() > kScreeningOptimism * best->worth() &&
+             screened.with_others(screened.speedup()) > kScreeningOptimism * best->with_others(best->speedup());
     };
     KERNELIFT_ASSIGN(auto challenger, take_patchable([&](auto& way) { return !way.trial.confirmed && (!best || clearly_better(way)); }));
     if (challenger) ++confirmations_, challenges_ += best.has_value();
@@ -183,7 +249,7 @@ class Choice {
     tried_label_ = label(way);
     ApplyRequest request = offer_.request;
     request.candidate = way.trial.candidate;
-    request.predicted = predicted(way.speedup());
+    request.predicted = predicted(way);
     KERNELIFT_ASSIGN(report_, apply(request));
     report_->candidate = way.trial.id;
     switch (report_->outcome) {
@@ -204,11 +270,11 @@ class Choice {
     return true;
   }
 
-  Prediction predicted(double speedup) const { return {speedup, offer_.kernel_share}; }
+  static Prediction predicted(const Way& way) { return {way.speedup(), way.share, way.others}; }
 
   void leave_out_what_promises_at_most(double whole) {
     size_t count = std::erase_if(ways_, [&](auto& way) {
-      auto promised = predicted(way.low()).whole();
+      auto promised = Prediction{way.low(), way.share, way.others}.whole();
       return promised && *promised <= whole;
     });
     if (count == 0) return;
@@ -226,6 +292,7 @@ class Choice {
                                                : "none of the " + std::to_string(passed_over_.size()) +
                                                      " candidates that promise a gain can be patched into the application; the best, ") +
                      first_refusal_);
+    if (!first_loss_.empty()) return answer_is_no("what the kernel gains the application would lose elsewhere; the best of " + std::to_string(passed_over_.size()) + ", " + first_loss_);
     if (!passed_over_.empty())
       return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) + " candidates" +
                           (ways_.empty() ? "" : "; " + std::to_string(ways_.size()) + " weaker ones were not tried") +
@@ -259,8 +326,9 @@ class Choice {
   std::set<std::string> tried_;            ///< Diffs.
   std::map<std::string, int> reasons_;
   std::vector<std::string> passed_over_;
-  std::string first_refusal_, tried_label_;
-  int confirmations_ = 0, challenges_ = 0, trials_ = 0;
+  std::map<Bindings, std::vector<OtherKernel>> weighed_;  ///< By the new values of shared knobs.
+  std::string first_refusal_, first_loss_, tried_label_;
+  int confirmations_ = 0, challenges_ = 0, trials_ = 0, weighings_ = 0;
 };
 
 }  // namespace

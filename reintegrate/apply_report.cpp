@@ -53,16 +53,18 @@ const char* name(ApplyOutcome outcome) {
 
 std::optional<double> Prediction::whole() const {
   if (kernel_gain <= 0 || kernel_share <= 0 || kernel_share > 1) return std::nullopt;
-  return 1 / (1 - kernel_share + kernel_share / kernel_gain);
+  return 1 / (1 - kernel_share + kernel_share / worth_alone(kernel_gain, kernel_share, others));
 }
 
 std::string ApplyReport::text() const {
   std::string text = abridged(diff);
   if (!diff.empty()) text += "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
-  if (auto whole = predicted.whole())
-    text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast)\n", *whole,
-                   100 * predicted.kernel_share, predicted.kernel_gain);
+  if (auto whole = predicted.whole()) {
+    std::string others = text_of(predicted.others);
+    text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast", *whole,
+                   100 * predicted.kernel_share, predicted.kernel_gain) + (others.empty() ? "" : "; with it ") + others + ")\n";
+  }
   if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
@@ -80,6 +82,9 @@ std::string ApplyReport::way_back() const {
 }
 
 Json to_json(const ApplyReport& report) {
+  Json others = Json::array();
+  for (auto& other : report.predicted.others)
+    others.push_back({{"kernel", other.name}, {"share", other.share}, {"speedup", other.speedup > 0 ? Json(other.speedup) : Json(nullptr)}, {"why", other.why}});
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
   return {{"outcome", name(report.outcome)},
@@ -94,6 +99,7 @@ Json to_json(const ApplyReport& report) {
           {"notes", report.notes},
           {"predicted", {{"kernel_gain", known(report.predicted.kernel_gain)},
                          {"kernel_share", known(report.predicted.kernel_share)},
+                         {"others", others},
                          {"whole", whole ? Json(*whole) : Json(nullptr)}}},
           {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
           {"on_cpu", report.on_cpu},

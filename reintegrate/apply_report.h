@@ -6,6 +6,7 @@
 
 #include "core/base/json.h"
 #include "reintegrate/app_trial.h"
+#include "reintegrate/patch/knob_reach.h"
 
 namespace kernelift {
 
@@ -21,10 +22,11 @@ enum class ApplyOutcome {
 };
 const char* name(ApplyOutcome);
 
-/// Amdahl's law: what the kernel's own gain is worth for the whole.
+/// Amdahl's law: what the kernel's own gain is worth for the whole, with what becomes of others that change with it.
 struct Prediction {
   double kernel_gain = 0;      ///< In the MEP; 0: unknown.
   double kernel_share = 0;     ///< Of the application's run time when it was recorded; 0: unknown.
+  std::vector<OtherKernel> others = {};
   std::optional<double> whole() const;
 };
 

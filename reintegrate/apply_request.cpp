@@ -7,17 +7,12 @@
 namespace fs = std::filesystem;
 
 namespace kernelift {
-namespace {
 
-double share_of(const std::string& key, const fs::path& state) {
-  auto shares = kernel_shares(state);
-  if (!shares.ok()) return 0;
-  for (auto& [kernel, share] : *shares)
+double share_of(const std::string& key, const std::vector<KernelShare>& shares) {
+  for (auto& [kernel, share] : shares)
     if (kernel == key) return share;
   return 0;
 }
-
-}  // namespace
 
 Result<std::vector<KernelShare>> kernel_shares(const fs::path& state) {
   KERNELIFT_ASSIGN(Capture capture, Capture::open(state / "capture"));
@@ -79,7 +74,8 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   KERNELIFT_ASSIGN(request.original, read_text(mep_folder / kernel_file));
   request.root = request.mep.app_root;
   request.state = state;
-  offer.kernel_share = share_of(request.mep.kernel_key, state);
+  if (auto shares = kernel_shares(state); shares.ok()) offer.shares = std::move(*shares);
+  offer.kernel_share = share_of(request.mep.kernel_key, offer.shares);
   std::error_code code;
   if (!fs::is_directory(request.root, code))
     return environment_error("the application's root " + request.root.string() + ", from which the kernel was extracted, is not there any more");

@@ -15,24 +15,28 @@ enum class Embedding { Never, Auto, Only };
 /// device, where "auto" means never.
 Result<Embedding> embedding_on(const std::string& device, const std::string& asked);
 
-/// What a run has to offer to its application.
-struct RunOffer {
-  ApplyRequest request;              ///< All but the commands, the progress and the candidate.
-  double kernel_share = 0;           ///< Of the application's run time; 0: unknown.
-  size_t tried = 0;                  ///< Candidates of the run, good and bad.
-  std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
-  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded.
-  Embedding embedding = Embedding::Auto;
-  MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
-};
-
-/// A kernel's share of the application's run time when it was recorded; 0: not known.
+/// A kernel's share of the application's run time when it was recorded.
 struct KernelShare {
   std::string key;
   double share = 0;
 };
 /// Of the state folder's capture, most time first.
 Result<std::vector<KernelShare>> kernel_shares(const std::filesystem::path& state);
+/// 0: not known.
+double share_of(const std::string& key, const std::vector<KernelShare>& shares);
+
+/// What a run has to offer to its application.
+struct RunOffer {
+  ApplyRequest request;              ///< All but the commands, the progress and the candidate.
+  std::vector<KernelShare> shares;   ///< Empty: not known.
+  double kernel_share = 0;           ///< Of them, the kernel's; 0: unknown.
+  size_t tried = 0;                  ///< Candidates of the run, good and bad.
+  std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
+  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded.
+  Embedding embedding = Embedding::Auto;
+  MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
+  Weigh weigh = {};                  ///< Empty: what becomes of other kernels is left to the application's timing.
+};
 
 /// `run` is a run file, or a kernel's name for its latest run.
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);

@@ -1,6 +1,7 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
+#include "cli/neighbours.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -110,6 +111,8 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
+  Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs, offer.shares);
+  offer.weigh = [&](const std::vector<KnobReach>& changes) { return neighbours(changes); };
   Confirmer confirmer(run, offer.request.mep, context.device);
   KERNELIFT_ASSIGN(ApplyReport report, apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); }));
   // The run's HTML report quotes it; a run in a read-only place is still applied.

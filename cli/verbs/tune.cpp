@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
+#include "reintegrate/patch/knob_reach.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/device/cuda/clock_lock.h"
@@ -166,6 +167,14 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   context.say("Run: " + run.file().string());
 }
 
+/// The other kernels that change with the best candidate's knobs; empty where there are none, or no scan that knows them.
+std::string others_text(const TuneReport& report, const Mep& mep, const Context& context) {
+  if (!report.gained(report.best_applicable)) return {};
+  auto scan = ScanIndex::read(context.state_folder() / "scan.json");
+  KnobReach reach = scan.ok() ? knob_reach(mep, *scan, report.best_applicable->candidate.values) : KnobReach();
+  return reach.empty() ? "" : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
+}
+
 Result<Exit> run_verb(const Options& options, const Context& context) {
   const auto started = TuneClock::Time::clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
@@ -234,7 +243,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   std::signal(SIGTERM, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
   print_report(*report, run, context);
+  std::string others = others_text(*report, mep, context);
+  if (!others.empty()) context.say("Note: " + others + ".");
   Json document = to_json(*report);
+  document["also_changes"] = others;
   document["run"] = run.file().string();
   context.emit(document);
   if (report->interrupted) {

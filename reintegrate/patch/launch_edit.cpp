@@ -15,6 +15,12 @@ namespace {
 const char* const kAxis = "xyz";
 enum class Piece { Grid, Block, Shared };
 
+/// To read or to set.
+template <class Dim>
+auto& along(Dim& dim, int axis) {
+  return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;
+}
+
 bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Where the bracket that opens at `open` closes; npos if it does not.
@@ -154,7 +160,7 @@ class LaunchEditor {
     for (auto& instance : mep_.instances)
       for (uint32_t other : {0u, 3u, 997u}) {
         Geometry geometry = instance.geometry;
-        if (other && piece == Piece::Grid) (axis == 0 ? geometry.grid.x : axis == 1 ? geometry.grid.y : geometry.grid.z) = other;
+        if (other && piece == Piece::Grid) along(geometry.grid, axis) = other;
         KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(geometry, values_));
         if (component(wanted, piece, axis) != component(geometry, piece, axis)) return false;
       }
@@ -173,8 +179,7 @@ class LaunchEditor {
 
   static uint32_t component(const Geometry& geometry, Piece piece, int axis) {
     if (piece == Piece::Shared) return geometry.shared_bytes;
-    const Dim3& dim = piece == Piece::Grid ? geometry.grid : geometry.block;
-    return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;
+    return along(piece == Piece::Grid ? geometry.grid : geometry.block, axis);
   }
 
   /// The source computes this axis from a knob that the patch turns. Where no other variable takes part, its new value

@@ -17,6 +17,7 @@
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/kernel_family.h"
+#include "reintegrate/patch/knob_reach.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace fs = std::filesystem;
@@ -293,11 +294,8 @@ class Planner {
                        " that was scanned: the file has changed since" + kScanAgain);
       add(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
     }
-    for (auto& knob : mep_.knobs)
-      if (changed.contains(knob.name) && knob.kernels.size() > 1) {
-        notes_.push_back("'" + knob.name + "' feeds " + std::to_string(knob.kernels.size()) + " kernels: all of them change with it.");
-        reaches_others_ = true;
-      }
+    for (auto& knob : mep_.knobs) reaches_others_ |= changed.contains(knob.name) && knob.kernels.size() > 1;
+    if (KnobReach reach = q_.scan ? knob_reach(mep_, *q_.scan, changed) : KnobReach(); !reach.empty()) notes_.push_back(text_of(reach) + ": all of them change with it.");
     return done();
   }
 

@@ -42,6 +42,29 @@ class ApplyBest : public Application {
     offer.promising.back().candidate.scratch.push_back({});
   }
 
+  /// Half of the run is this kernel, the other half is `blur`, which BLOCK feeds too: a candidate that turns it, and what
+  /// becomes of blur then.
+  void shared(double speedup, int64_t block, OtherKernel blur) {
+    if (!request.scan) {
+      offer.kernel_share = 0.5;
+      uint64_t at = read("src/config.h").find("64");
+      request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd", "00000005"}}};
+      request.scan.emplace().kernels.resize(2);
+      auto& kernels = request.scan->kernels;
+      kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005", kernels[1].key = kernels[1].name = "blur";
+      offer.weigh = [&](const std::vector<KnobReach>& changes) {
+        std::vector<std::vector<OtherKernel>> all;
+        for (auto& change : changes) all.push_back({becomes.at(change.knobs.at("BLOCK"))});
+        weighed.push_back(changes.size());
+        return all;
+      };
+    }
+    confirmed(speedup, "0.05", "0.01");
+    offer.promising.back().candidate.values["BLOCK"] = block;
+    blur.share = 0.5;
+    becomes[block] = blur;
+  }
+
   Result<ApplyReport> go() {
     offer.request = request;
     offer.request.progress = [&](const std::string& line) { said += line + "\n"; };
@@ -59,6 +82,8 @@ class ApplyBest : public Application {
   RunOffer offer;
   double truth = 1;                   ///< What a screened candidate turns out to be worth.
   std::vector<int64_t> asked_for;     ///< Candidates that were to be confirmed.
+  std::map<int64_t, OtherKernel> becomes;  ///< By BLOCK.
+  std::vector<size_t> weighed;        ///< Changes, each time.
   std::string said;
 };
 
@@ -117,6 +142,49 @@ TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
   EXPECT_EQ(report.candidate, 1);
   EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyBest, PassesOverWhatOtherKernelsWouldLoseBeforeAnythingIsBuilt) {
+  shared(1.5, 128, {.name = "blur", .speedup = 0.75});
+  confirmed(1.2, "0.05", "0.02");
+  request.build += " && echo built >> builds";
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].find("BLOCK is also used by blur; with it they become blur (50.0 % of the run) 0.75x: predicted for the application is 1.000x, and 1.200x if constants"),
+            std::string::npos) << report.passed_over[0];
+  EXPECT_TRUE(report.predicted.others.empty());
+  EXPECT_EQ(read("src/config.h").find("128"), std::string::npos);
+  EXPECT_EQ(read("builds"), "built\nbuilt\nbuilt\nbuilt\n") << "of one patch";
+}
+
+TEST_F(ApplyBest, TakesWhatTheApplicationGainsMostFromAndNotThisKernel) {
+  shared(1.5, 128, {.name = "blur", .speedup = 0.9});
+  shared(1.3, 32, {.name = "blur", .speedup = 1.25});
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  EXPECT_EQ(weighed, std::vector<size_t>{2}) << "both in one go";
+  EXPECT_NEAR(*report.predicted.whole(), 1 / (0.5 / 1.3 + 0.5 / 1.25), 1e-9);
+  EXPECT_NE(report.text().find("became 1.30x as fast; with it blur (50.0 % of the run) 1.25x)"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("BLOCK is also used by blur: all of them change with it"), std::string::npos) << report.text();
+}
+
+TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
+  shared(1.5, 128, {.name = "blur", .wrong = true, .why = "wrong at verify"});
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::No);
+  EXPECT_NE(report.error().message.find("BLOCK is also used by blur; with the new values blur fails: wrong at verify"), std::string::npos) << report.error().message;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyBest, LeavesToTheApplicationWhatIsNotKnownOfOthers) {
+  shared(1.5, 128, {.name = "blur", .why = "extract: its unit does not parse"});
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 1);
 }
 
 TEST_F(ApplyBest, DoesNotTryOnePatchTwice) {

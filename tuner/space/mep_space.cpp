@@ -92,6 +92,8 @@ class MepSpace::Builder {
  private:
   void leave(const std::string& name, const std::string& why) { made_.left_alone_.push_back(name + ": " + why); }
   bool scales_grid(const Knob& knob) const;
+  /// The launch names it, in the application's text alone: the kernel asks for its block at run time.
+  bool only_launches(const Knob& knob) const;
   /// The grid would be as large as the site itself makes it, or larger, on every recorded instance.
   bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
   void add_block_axis(int axis);
@@ -107,6 +109,10 @@ class MepSpace::Builder {
   std::vector<Tunable> parameters_;
   std::set<std::string> geometry_knobs_;     ///< Parameters that the launch follows.
 };
+
+bool MepSpace::Builder::only_launches(const Knob& knob) const {
+  return !knob.in_kernel && !knob.value_range.file.empty() && !mentions(parent_.source, knob.name.substr(knob.name.rfind(':') + 1));
+}
 
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {
   for (int axis = 0; axis < 3; ++axis) {
@@ -125,7 +131,7 @@ void MepSpace::Builder::add_knobs() {
       leave(knob.name, "shares its name with the recorded geometry");
     } else if (!knob.in_kernel && !knob.in_geometry) {
       continue;
-    } else if (!find_knob(parent_.source, knob.name, original_[knob.name])) {
+    } else if (!only_launches(knob) && !find_knob(parent_.source, knob.name, original_[knob.name])) {
       leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
     } else if (knob.in_geometry && !model_) {
       leave(knob.name, "how the grid follows it is not known: " + contradiction_);
@@ -134,7 +140,7 @@ void MepSpace::Builder::add_knobs() {
     } else {
       if (knob.in_geometry) geometry_knobs_.insert(knob.name);
       parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
-      made_.knobs_.push_back(knob.name);
+      if (!only_launches(knob)) made_.knobs_.push_back(knob.name);
     }
   }
 }
@@ -269,6 +275,21 @@ MepSpace MepSpace::without(size_t index) const {
   frozen.values = {frozen.values[frozen.start]}, frozen.start = 0;
   result.space_ = *Space::create(parameters, constraints_);
   return result;
+}
+
+std::optional<Point> MepSpace::point_at(const Bindings& values) const {
+  Point point;
+  size_t named = 0;
+  for (auto& parameter : space_.parameters()) {
+    auto wanted = values.find(parameter.name);
+    named += wanted != values.end();
+    auto at = wanted == values.end() ? parameter.values.begin() + static_cast<ptrdiff_t>(parameter.start)
+                                     : std::find(parameter.values.begin(), parameter.values.end(), wanted->second);
+    if (at == parameter.values.end()) return std::nullopt;
+    point.push_back(static_cast<uint16_t>(at - parameter.values.begin()));
+  }
+  if (named < values.size() || !space_.valid(point)) return std::nullopt;
+  return point;
 }
 
 Candidate MepSpace::materialise(const Point& point) const {

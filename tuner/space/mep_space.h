@@ -4,6 +4,7 @@
 // values and say how the grid scales. What is left alone is listed with the reason. Shared-memory and register limits
 // are not guessed here: the evaluator's verdict teaches them.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class MepSpace {
   const std::vector<std::string>& left_alone() const { return left_alone_; }
   /// `parent` with the values in place: edited text, `values`, launches. The original point gives the parent itself.
   Candidate materialise(const Point& point) const;
+  /// Where the parameters so named have these values and all others are as in `parent`; nullopt where the space has no such point.
+  std::optional<Point> point_at(const Bindings& values) const;
   /// The same space without parameter `index`, which keeps its original value.
   MepSpace without(size_t index) const;
 

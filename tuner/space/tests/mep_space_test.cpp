@@ -104,6 +104,36 @@ TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
   EXPECT_THAT(space.left_alone().at(0), HasSubstr("U: "));
 }
 
+TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("heat::B", 64, false, true)};
+  mep.launches[0].grid[0] = "(n + heat::B - 1) / heat::B", mep.launches[0].block[0] = "heat::B";
+  mep.knobs[0].value_range.file = "config.h";
+  Candidate original = parent("__global__ void k() { int i = blockDim.x; }");
+  auto space = MepSpace::create(mep, original);
+  auto point = space.point_at({{"heat::B", 128}});
+  ASSERT_TRUE(point);
+  Candidate candidate = space.materialise(*point);
+  EXPECT_EQ(candidate.source, original.source);
+  auto geometry = candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values);
+  EXPECT_EQ(geometry->grid.x, 8u);
+  EXPECT_EQ(geometry->block.x, 128u);
+  original.source = "__global__ void k() { __shared__ int a[B]; }";
+  EXPECT_TRUE(MepSpace::create(mep, original).space().parameters().empty()) << "its text names it, and does not say its value";
+  mep.knobs[0].value_range.file.clear();
+  EXPECT_FALSE(MepSpace::create(mep, parent("__global__ void k() {}")).point_at({{"heat::B", 128}})) << "of the command line";
+}
+
+TEST(MepSpace, HasNoPointForValuesThatItDoesNotOffer) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, true, true)};
+  auto space = MepSpace::create(mep, parent("#define B 64\n__global__ void k() {}"));
+  EXPECT_EQ(space.point_at({{"B", 128}}), with(space.space(), "B", 128));
+  EXPECT_EQ(space.point_at({}), with(space.space(), "B", 64));
+  EXPECT_FALSE(space.point_at({{"B", 65}}));
+  EXPECT_FALSE(space.point_at({{"C", 128}}));
+}
+
 TEST(MepSpace, OffersTheBlockSizeWhereTheGridDividesByIt) {
   Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
   auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));

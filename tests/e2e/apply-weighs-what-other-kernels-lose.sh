@@ -1,0 +1,57 @@
+# One macro is the block size of three kernels. What `gains` wins by a larger one `loses` pays for many times over: apply says so
+# by that kernel's own MEP, and builds nothing. Where the run has next to nothing of it, the same candidate goes in.
+. "$(dirname "$0")/common.sh" "$@"
+cat > app.cu <<'C'
+#include <cstdlib>
+#define BLOCK 32
+// Their work is for the clock alone, and depends on BLOCK as no answer does.
+__device__ float spend(float x, int turns) {
+  float one = x == x ? 1 : 2;
+  for (int i = 0; i < turns; ++i) one = one * 0.5f + 0.5f;
+  return x * one;
+}
+__global__ void gains(const float* in, float* out, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) out[i] += spend(in[i], 40000 / BLOCK);
+}
+__global__ void loses(const float* in, float* out, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) out[i] += spend(in[i], BLOCK * BLOCK);
+}
+__global__ void asks(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] += spend(in[i], 1000);
+}
+int main(int argc, char** argv) {
+  const int n = 1 << 14, times = argc > 1 ? atoi(argv[1]) : 40;
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float)), cudaMalloc(&out, n * sizeof(float));
+  cudaMemset(in, 1, n * sizeof(float)), cudaMemset(out, 0, n * sizeof(float));
+  for (int i = 0; i < 100; ++i) gains<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(in, out, n);
+  for (int i = 0; i < times; ++i) loses<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(in, out, n);
+  for (int i = 0; i < times; ++i) asks<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(in, out, n);
+  return cudaDeviceSynchronize();
+}
+C
+printf 'app\nbuilds\n.kernelift/\n.out\n.err\n' > .gitignore
+commit_all
+BUILD='nvcc -O2 app.cu -o app && echo built >> builds'
+expect_exit 0 "$KL" build --device cpu -- sh -c "$BUILD"
+expect_exit 0 "$KL" scan
+expect_exit 0 "$KL" record -- ./app
+expect_exit 0 "$KL" extract gains --out .kernelift/mep/gains
+expect_gain "$KL" tune .kernelift/mep/gains --device cpu --tiers params --evals 8
+expect_says "BLOCK is also used by loses and asks"
+
+apply() { "$KL" apply gains --json --device cpu --build "$BUILD" --run "./app ${1:-}" --check "./app ${1:-}"; }
+rm builds
+expect_exit 1 apply
+expect_says "loses shares knobs that the candidates turn"
+expect_says "asks shares knobs that the candidates turn"
+expect_says "predicted for the application is 0."
+[ ! -e builds ] || fail "the application was built"
+
+expect_exit 0 "$KL" record -- ./app 0
+expect_gain apply 0
+expect_says "BLOCK is also used by loses and asks: all of them change with it"
+[ "$(json 'd["predicted"]["others"]')" = "[]" ] || fail "what the run does not have was counted"
