@@ -142,10 +142,6 @@ void Runner::group_instances() {
   std::sort(screened_.begin(), screened_.end(), [](auto& a, auto& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance;
   });
-  for (size_t i = 0; i < mep_.instances.size(); ++i)
-    report_.instances[i].timed = mep_.instances[i].held_out || std::any_of(screened_.begin(), screened_.end(), [&](auto& timed) {
-      return timed.instance == i;
-    });
 }
 
 Runner::Results Runner::snapshot(size_t instance) const {
@@ -179,8 +175,9 @@ std::string Runner::set_tolerances(size_t instance, const Results& first, const 
   std::string unsteady;
   std::vector<std::byte> left, right;
   auto derive = [&](Yardstick& yardstick, size_t index, const std::string& name) {
-    if (first[index].empty() && other[index].empty()) return;
-    const std::span<const std::byte> one = result(instance, index, first), two = result(instance, index, other);
+    const bool same = first[index].empty() && other[index].empty();
+    const std::span<const std::byte> one = same ? std::span<const std::byte>() : result(instance, index, first),
+                                     two = same ? std::span<const std::byte>() : result(instance, index, other);
     const ElementLayout& layout = yardstick.layout;
     uint64_t differing = 0;
     for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
