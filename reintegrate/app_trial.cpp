@@ -25,10 +25,14 @@ constexpr double kMiss = 0.025;      // In all looks together.
 constexpr double kNormalBound = 1.96, kMedianOfNormal = 0.6745;
 constexpr double kWilcoxonEfficiency = 0.95;  // Of the mean, for normal noise; better for any other.
 
+double at_rank(std::vector<double>& values, size_t rank) {
+  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(rank), values.end());
+  return values[rank];
+}
+
 double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
   size_t half = values.size() / 2;
-  return values.empty() ? 0 : values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return values.empty() ? 0 : values.size() % 2 ? at_rank(values, half) : (at_rank(values, half - 1) + at_rank(values, half)) / 2;
 }
 
 /// As many pairs as the time is enough for.
@@ -68,15 +72,15 @@ void summarise(AppTiming& timing, double miss) {
   timing.after_median = median(timing.after);
   size_t pairs = timing.after.size();
   if (pairs == 0) return;
-  std::vector<double> averages;
-  for (size_t i = 0; i < pairs; ++i)
-    for (size_t j = 0; j <= i; ++j)
-      averages.push_back(std::log(timing.before[i] / timing.after[i] * timing.before[j] / timing.after[j]) / 2);
-  std::sort(averages.begin(), averages.end());
+  std::vector<double> gains, averages;
+  for (size_t i = 0; i < pairs; ++i) {
+    gains.push_back(std::log(timing.before[i] / timing.after[i]));
+    for (size_t j = 0; j <= i; ++j) averages.push_back((gains[i] + gains[j]) / 2);
+  }
   size_t outside = std::max<size_t>(ranks_outside(pairs, miss), 1) - 1;
-  timing.speedup = std::exp(median(averages));
-  timing.low = std::exp(averages[outside]);
-  timing.high = std::exp(averages[averages.size() - 1 - outside]);
+  timing.low = std::exp(at_rank(averages, outside));
+  timing.high = std::exp(at_rank(averages, averages.size() - 1 - outside));
+  timing.speedup = std::exp(median(std::move(averages)));
 }
 
 Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool)>& place,
