@@ -23,7 +23,9 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   changed.tier = "source", changed.proposer = std::string("rules/") + rule.name, changed.recipe = Recipe{};
   std::string values;
   for (auto& [name, value] : opportunity.values) values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
+  if (opportunity.choice) values = *opportunity.choice;
   std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
+  if (!opportunity.premise.empty()) note += ", " + opportunity.premise;
   changed.note = candidate.tier == "baseline" ? note : candidate.note + "; " + note;
   for (int axis = 0; axis < 3; ++axis) {
     auto [multiply, divide] = opportunity.grid[axis];

@@ -1,11 +1,12 @@
 // accumulate: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the compiler must
-// assume that C overlaps A or B. The element is kept in a register for the length of the loop:
+// assume that C overlaps A or B. The element is kept in a register for the length of the loop, and the label says what is assumed:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
 
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -40,14 +41,6 @@ bool is_conditional(const KernelSource& source, const clang::Stmt* statement, co
   return false;
 }
 
-/// Memory that something else of the launch points into as well; what a function's parameters are is not known.
-bool may_be_reached_otherwise(const RuleContext& facts, const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) {
-  if (facts.shared_pointers.empty()) return false;
-  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
-  bool of_kernel = parameter && kernel && parameter->getFunctionScopeIndex() < kernel->getNumParams() && kernel->getParamDecl(parameter->getFunctionScopeIndex()) == parameter;
-  return !of_kernel || facts.shared_pointers.contains(parameter->getFunctionScopeIndex());
-}
-
 const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) {
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
   if (!binary || !binary->isAssignmentOp()) return nullptr;
@@ -79,7 +72,7 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
     return false;
   std::string name = source.fresh_name(base->getName().str() + "_sum");
   clang::QualType type = element->getType().getUnqualifiedType();
-  bool plain = !type->isDependentType() && type->isBuiltinType();
+  bool plain = !type->isDependentType() && type->isBuiltinType() && !spelled_by_macro(source, base);
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
   into.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + element_text + ";\n" + indent});
@@ -93,18 +86,23 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   auto* outer = source.parent(loop);
   auto changed = changed_within(loop);
   if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(source, loop->getBody(), changed) || has_barrier(loop->getBody())) return std::nullopt;
+  auto* kernel = source.kernel(facts.kernel);
   std::set<const clang::VarDecl*> seen;
+  std::set<std::string> apart;
   Opportunity found;
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
     if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) &&
-        !is_conditional(source, statement, loop) && !may_be_reached_otherwise(facts, base, source.kernel(facts.kernel)) && seen.insert(base).second)
-      keep(source, loop, element, found);
+        !is_conditional(source, statement, loop) && seen.insert(base).second) {
+      bool others = touches_other_memory(loop, base);
+      if ((!others || facts.alone(base, kernel)) && keep(source, loop, element, found) && others) apart.insert(base->getNameAsString());
+    }
     return true;
   });
   if (found.edits.empty()) return std::nullopt;
-  found.place += " in the loop at line " + std::to_string(source.line(source.span(loop)->begin));
+  found.place += " in " + source.name(loop);
+  if (!apart.empty()) found.premise = facts.no_overlap(apart);
   return found;
 }
 

@@ -174,10 +174,6 @@ std::string KernelSource::spelled(const clang::Stmt* statement) const {
   return range ? text_.substr(range->begin, range->end - range->begin) : std::string();
 }
 
-unsigned KernelSource::line(size_t offset) const {
-  return 1 + static_cast<unsigned>(std::count(text_.begin(), text_.begin() + static_cast<long>(offset), '\n'));
-}
-
 size_t KernelSource::line_begin(size_t offset) const {
   size_t newline = offset ? text_.rfind('\n', offset - 1) : text_.npos;
   return newline == text_.npos ? 0 : newline + 1;
@@ -210,6 +206,26 @@ bool KernelSource::value_is_unused(const clang::Expr* expression) const {
   if (auto* branch = llvm::dyn_cast_or_null<clang::IfStmt>(up)) return branch->getCond() != below;
   if (auto* loop = llvm::dyn_cast_or_null<clang::ForStmt>(up)) return loop->getBody() == below;
   return up && llvm::isa<clang::CompoundStmt>(up);
+}
+
+std::string KernelSource::name(const clang::ForStmt* loop) const {
+  auto counter = [](const clang::ForStmt* one) {
+    auto* declaration = llvm::dyn_cast_or_null<clang::DeclStmt>(one->getInit());
+    auto* target = one->getInc() ? assigned_by(one->getInc()) : nullptr;
+    auto* variable = declaration && declaration->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl())
+                     : target                                   ? named_variable(target)
+                                                                : nullptr;
+    return variable ? variable->getNameAsString() : std::string();
+  };
+  static constexpr const char* kOrdinals[] = {"", "second ", "third ", "fourth ", "fifth "};
+  std::string over = counter(loop);
+  size_t before = 0;
+  for (auto* function : functions_)
+    for (auto* other : loops_in(function)) {
+      if (other == loop) return "the " + (before < std::size(kOrdinals) ? kOrdinals[before] : std::to_string(before + 1) + "th ") + (over.empty() ? "loop" : "loop over " + over);
+      before += counter(other) == over;
+    }
+  return "a loop";
 }
 
 std::string KernelSource::fresh_name(const std::string& stem) const {
@@ -352,6 +368,17 @@ bool has_barrier_within(const clang::Stmt* root, int depth) {
 }  // namespace
 
 bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kCallDepth); }
+
+bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
+  bool touches = false;
+  walk(root, [&](const clang::Stmt* statement) {
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    touches |= llvm::isa<clang::CXXThisExpr>(statement) || (variable && variable != array && !variable->getType()->isArithmeticType());
+    return !touches;
+  });
+  return touches;
+}
 
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function) {
   std::vector<const clang::ForStmt*> loops;

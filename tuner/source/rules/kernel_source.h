@@ -48,7 +48,6 @@ class KernelSource {
   std::optional<Span> span(const clang::Stmt* statement) const;
   /// Spelled text, or empty where a macro is involved.
   std::string spelled(const clang::Stmt* statement) const;
-  unsigned line(size_t offset) const;
   /// Where the line of `offset` begins, and its leading blanks.
   size_t line_begin(size_t offset) const;
   std::string indentation(size_t offset) const;
@@ -59,6 +58,8 @@ class KernelSource {
   const clang::Stmt* parent(const clang::Stmt* statement) const;
   /// The expression is a statement of its own.
   bool value_is_unused(const clang::Expr* expression) const;
+  /// For people, who know their own lines and not this text's: "the loop over j", "the second loop over j".
+  std::string name(const clang::ForStmt* loop) const;
   /// `stem`, or stem with a number, that occurs nowhere in the text.
   std::string fresh_name(const std::string& stem) const;
 
@@ -83,6 +84,8 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
 /// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);
+/// Names something else than `array` that may lead to its memory: another pointer, a structure.
+bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);
 /// __syncthreads and its kin, warp shuffles and votes.
 bool has_barrier(const clang::Stmt* root);
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function);

@@ -43,7 +43,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         auto bracket = dimensions >= 2 ? source.offset(last.getRBracketLoc()) : std::nullopt;
         if (!bracket || !last.getSizeExpr() || !always_subscripted(source, function, tile)) continue;
         Opportunity opportunity;
-        opportunity.place = "tile " + tile->getNameAsString() + " at line " + std::to_string(source.line(*bracket));
+        opportunity.place = "tile " + tile->getNameAsString() + " of " + function->getNameAsString();
         opportunity.edits.push_back({*bracket, *bracket, " + " + std::to_string(values.at("pad"))});
         found.push_back(std::move(opportunity));
       }

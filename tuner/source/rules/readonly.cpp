@@ -1,7 +1,8 @@
 // readonly: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that loads can move and be
 // shared; and, as a further step, that arrays never written in the kernel may be read through the read-only cache
-// (`__ldg`). That holds for pointers whose recorded memory nothing else pointed into; the others stay as they are. `const`
-// is not added: it would change the kernel's name for its callers.
+// (`__ldg`). That holds for pointers whose recorded memory nothing else pointed into, and whose arguments no launch site
+// spells alike; the others stay as they are. Another launch may still pass pointers that overlap, so the label says what is
+// assumed. `const` is not added: it would change the kernel's name for its callers.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -35,13 +36,16 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   bool through_cache = values.at("ldg") != 0;
   Opportunity found;
   found.place = "parameters of " + kernel->getNameAsString();
+  found.choice = through_cache ? "__restrict__ and __ldg" : "__restrict__";
   size_t pointers = 0, loads = 0;
+  std::set<std::string> apart;
   for (auto* parameter : kernel->parameters()) {
     pointers += parameter->getType()->isPointerType();
     if (facts.shared_pointers.contains(parameter->getFunctionScopeIndex())) continue;
     auto name = source.offset(parameter->getLocation());
     if (!parameter->getType()->isPointerType() || !name || parameter->getName().empty()) continue;
     if (parameter->getOriginalType()->isArrayType()) continue;  // `float a[]` has no place for the qualifier in C++.
+    apart.insert(parameter->getNameAsString());
     if (!parameter->getType().isRestrictQualified()) found.edits.push_back({*name, *name, "__restrict__ "});
     std::vector<const clang::ArraySubscriptExpr*> reads;
     clang::QualType pointee = parameter->getType()->getPointeeType();
@@ -57,6 +61,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     }
   }
   if (pointers < 2 || found.edits.empty() || (through_cache && !loads)) return {};
+  found.premise = facts.no_overlap(apart);
   return {found};
 }
 

@@ -1,8 +1,12 @@
 // What all rules share: applying edits, facts from a MEP, the table.
 #include "tuner/source/rules/rule.h"
 
+#include <clang/AST/Decl.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "tuner/source/rules/launch_pointers.h"
 
 namespace kernelift {
 
@@ -122,6 +126,8 @@ RuleContext RuleContext::of(const Mep& mep) {
   facts.kernel = mep.kernel_name;
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
+  facts.shared_pointers = pointers_shared_at_sites(mep);
+  facts.launches = mep.instances.size();
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);
@@ -134,6 +140,21 @@ RuleContext RuleContext::of(const Mep& mep) {
     }
   }
   return facts;
+}
+
+bool RuleContext::alone(const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) const {
+  if (shared_pointers.empty()) return true;
+  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
+  unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
+  return parameter && kernel && number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && !shared_pointers.contains(number);
+}
+
+std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {
+  std::string text = "assuming that ";
+  for (size_t left = arrays.size(); auto& array : arrays) text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
+  text += arrays.size() > 1 ? " do not overlap" : " overlaps no other array";
+  if (launches == 0) return text;
+  return text + (launches == 1 ? ", as in the recorded launch" : ", as in all " + std::to_string(launches) + " recorded launches");
 }
 
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {

@@ -26,7 +26,8 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 struct RuleContext {
   std::string kernel;                         ///< Name expression.
   std::vector<Geometry> geometries;           ///< Recorded, distinct.
-  std::set<size_t> shared_pointers;           ///< Pointer parameters whose memory may be reached another way too.
+  std::set<size_t> shared_pointers;           ///< Pointer parameters whose memory may be reached another way too …
+  size_t launches = 0;                        ///< … as these many recorded ones, and the text of all launch sites, say.
   std::map<size_t, uint64_t> extents;         ///< Bytes from where a pointer parameter points to the end of its memory, at most.
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
@@ -35,12 +36,18 @@ struct RuleContext {
   Bound bound = Bound::Unknown;
 
   static RuleContext of(const Mep& mep);
+  /// Whether the pointer is one of the kernel's whose memory nothing else was seen to lead to.
+  bool alone(const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) const;
+  /// What a patch assumes that keeps these arrays apart from all others, for its label.
+  std::string no_overlap(const std::set<std::string>& arrays) const;
 };
 
 struct Opportunity {
   std::string place;                          ///< "loop at line 12 over k".
   Bindings values;                            ///< The rule's parameters.
   std::vector<TextEdit> edits;
+  std::string premise = {};                   ///< What verification cannot show: "assuming that x and y do not overlap, …".
+  std::optional<std::string> choice = {};     ///< What the values come to, for people; else they are listed.
   struct Scale { int64_t multiply = 1, divide = 1; };
   Scale grid[3];                              ///< How many blocks there are along each axis then, rounded up.
 };

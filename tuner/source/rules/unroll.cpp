@@ -47,7 +47,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       if (factor > 1 && bound && factor > *bound) continue;
       std::string pragma = factor == 0 ? "#pragma unroll" : "#pragma unroll " + std::to_string(factor);
       Opportunity opportunity;
-      opportunity.place = "loop at line " + std::to_string(source.line(*begin));
+      opportunity.place = source.name(loop);
+      opportunity.choice = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
       // A pragma stands on a line of its own, before the loop's.
       opportunity.edits.push_back({source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});
       found.push_back(std::move(opportunity));

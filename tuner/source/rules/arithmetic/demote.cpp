@@ -1,10 +1,14 @@
 // demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of habit
-// runs at a fraction of a GPU's rate; what needs them fails verification and stays.
+// runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias or a macro may
+// be double another time.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
 
+#include <algorithm>
+
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -15,6 +19,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto& context = source.context();
   for (auto* parameter : kernel->parameters())
     if (parameter->getType()->isPointerType() && context.hasSameUnqualifiedType(parameter->getType()->getPointeeType(), context.DoubleTy)) return {};
+  if (!only_plain_floats(source, kernel->getBody()) ||
+      !std::all_of(kernel->param_begin(), kernel->param_end(), [&](auto* parameter) { return is_plain_float(source, parameter); }))
+    return {};
   Opportunity found;
   found.place = "locals of " + kernel->getNameAsString();
   std::set<size_t> seen;   // `double a, b;` spells its type once.

@@ -1,10 +1,11 @@
 // fast_math: single-precision functions and divisions as the hardware does them, right to a few units in the last place
 // instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a * rsqrtf(b)`. That is what nvcc's
 // -use_fast_math does to a whole file; here it is one kernel's functions, its divisions, or both, and verification says
-// whether its results bear it.
+// whether its results bear it. An operand whose type is an alias or a macro may be a double another time, and is left alone.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -57,7 +58,8 @@ void replace_functions(const KernelSource& source, const clang::Stmt* body, cons
     if (!call || taken.contains(call)) return true;
     auto name = source.span(call->getCallee());
     llvm::StringRef callee = name_of_single(source, call);
-    if (!name) return true;
+    // `expf` is of single precision whatever it is given, `exp` is an overload.
+    if (!name || (!callee.ends_with("f") && !callee.empty() && !only_plain_floats(source, call))) return true;
     if (source.spelled(call->getCallee()) == "sincosf") edits.push_back({name->begin, name->end, "__sincosf"});
     else if (const char* fast = fast_version(callee)) edits.push_back({name->begin, name->end, fast});
     // Exact to 2^-22 of one, not of the value: for small ones verification decides.
@@ -77,7 +79,7 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
     auto range = source.span(division);
     auto operation = source.offset(division->getOperatorLoc());
     // A constant's reciprocal is multiplied with already; what is above it in the tree is left for the next time.
-    if (!range || !operation || (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context()))) return true;
+    if (!range || !operation || !only_plain_floats(source, division) || (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context()))) return true;
     auto* root = llvm::dyn_cast<clang::CallExpr>(division->getRHS()->IgnoreParenImpCasts());
     auto name = root && is_root(name_of_single(source, root)) ? source.span(root->getCallee()) : std::nullopt;
     if (name) {
@@ -95,8 +97,9 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   int64_t pieces = values.at("pieces");
+  static constexpr const char* kPieces[] = {"", "functions", "divisions", "functions and divisions"};
   Opportunity found;
-  found.place = "whole text";
+  found.place = "whole text", found.choice = kPieces[pieces];
   // Divisions first: what is inserted where a function's name begins comes before the name.
   std::set<const clang::Expr*> taken;
   if (pieces & 2)

@@ -1,9 +1,11 @@
 // float_literals: `x * 0.5` with a float x is computed in double, on hardware that does double at a fraction of the rate,
 // only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it and its
-// value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs.
+// value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs. Where an operand's
+// type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and overloads choose the function.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -29,6 +31,7 @@ std::optional<size_t> macro_use(const KernelSource& source, const clang::Floatin
 
 /// What an expression would need to be computed in float.
 struct Conversion {
+  std::string type;                           ///< As the program spells it.
   std::vector<TextEdit> edits;
   bool possible = true, has_float = false;
 };
@@ -45,9 +48,10 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   } else if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(expression)) {
     auto range = source.span(literal);
     std::string text = source.spelled(literal);
-    if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(float)"});
+    if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(" + into.type + ")"});
     else if (!range || text.empty() || text.find_first_of("xXfFlL_(") != text.npos) into.possible = false;
-    else into.edits.push_back({range->end, range->end, "f"});
+    else if (into.type == "float") into.edits.push_back({range->end, range->end, "f"});
+    else into.edits.push_back({range->begin, range->end, into.type + "(" + text + ")"});
   } else if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(expression)) {
     examine(source, cast->getSubExpr(), into);
   } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(expression);
@@ -67,10 +71,11 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
       into.possible = false;
       return;
     }
-    // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
-    auto begin = source.offset(call->getCallee()->getBeginLoc());
-    if (begin != name) return void(into.possible = false);
-    into.edits.push_back({*name + callee->getName().size(), *name + callee->getName().size(), "f"});
+    if (into.type == "float") {
+      // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
+      if (source.offset(call->getCallee()->getBeginLoc()) != name) return void(into.possible = false);
+      into.edits.push_back({*name + callee->getName().size(), *name + callee->getName().size(), "f"});
+    }
     for (auto* argument : call->arguments()) examine(source, argument, into);
   } else {
     into.possible = false;
@@ -93,7 +98,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         if (is(binary->getLHS()->getType(), context.DoubleTy)) roots = {binary->getLHS(), binary->getRHS()};
       }
       if (roots.empty()) return true;
+      auto name = float_name_around(source, statement);
+      if (!name) return true;
       Conversion conversion;
+      conversion.type = *name;
       for (auto* root : roots) examine(source, root, conversion);
       bool compound = llvm::isa<clang::CompoundAssignOperator>(statement);
       if (!conversion.possible || !(conversion.has_float || compound) || conversion.edits.empty()) return true;

@@ -5,6 +5,7 @@
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -30,7 +31,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       std::string text = source.spelled(number->IgnoreParens()), by = source.spelled(modulus->IgnoreParens());
       auto range = source.span(binary);
       if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) || !is_invariant(modulus, {})) return true;
-      std::string whole = context.getTypeSize(type) > 32 ? "(unsigned long long)" : "(unsigned)";
+      // An alias of the program's own may be a longer type another time.
+      std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary) ? "(unsigned long long)" : "(unsigned)";
       std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
       opportunity.edits.push_back({range->begin, range->end,
                                    "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less + " < " + limit + " ? " +

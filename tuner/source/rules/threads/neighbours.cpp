@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tuner/source/rules/spelled_type.h"
+
 namespace kernelift {
 
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names) {
@@ -396,7 +398,7 @@ std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* 
   if (type->isArrayType()) behind = trimmed(std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
   if (behind.ends_with(";")) behind.pop_back();
   if (type->getContainedAutoType()) {
-    if (type->isDependentType()) return std::nullopt;
+    if (type->isDependentType() || !only_plain_floats(source_, statement)) return std::nullopt;
     head = type.getUnqualifiedType().getCanonicalType().getAsString(source_.context().getPrintingPolicy()) + " ";
   } else if (type.isConstQualified()) {
     size_t word = type->isPointerType() ? head.rfind("const") : head.find("const");

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/threads/block_index.h"
 
 namespace kernelift {
@@ -62,7 +63,7 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
     auto extent = facts.extents.find(p);
     if (extent == facts.extents.end() || extent->second > kMostBytes || facts.shared_pointers.contains(p)) continue;
     clang::QualType element = array.parameter->getType()->getPointeeType();
-    if (element.isNull() || element.hasQualifiers() || element->isDependentType() || !element->isArithmeticType()) continue;
+    if (element.isNull() || element.hasQualifiers() || element->isDependentType() || !element->isArithmeticType() || spelled_by_macro(source, array.parameter)) continue;
     size_t mentions = 0;
     walk(kernel->getBody(), [&](const clang::Stmt* statement) {
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -102,6 +103,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   }
   std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"), at = source.fresh_name("at");
   std::string declared, cleared, gathered;
+  std::set<std::string> apart;
   for (auto& array : arrays) {
     std::string count = std::to_string(array.elements), mine = array.here + "[" + at + "]", all = array.name + "[" + at + "]";
     std::string each = "for (unsigned " + at + " = " + thread + "; " + at + " < " + count + "; " + at + " += " + threads + ") ";
@@ -119,7 +121,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
       found.edits.push_back({range->begin, *stop, text});
     }
     found.place += (found.place.empty() ? "" : ", ") + array.name;
+    if (touches_other_memory(body, array.parameter)) apart.insert(array.name);
   }
+  if (!apart.empty()) found.premise = facts.no_overlap(apart);
   declared += "\n" + indent + "const unsigned " + thread + " = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, " + threads +
               " = blockDim.x * blockDim.y * blockDim.z;";
   size_t end = source.first_on_line(*close) ? source.line_begin(*close) : *close;

@@ -10,7 +10,10 @@
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
+#include <algorithm>
+
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
 namespace {
@@ -72,6 +75,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
     if (!pointer->isPointerType() || place.empty() || value.empty() || !is_uniform(source, call->getArg(0), assigned, kInitialisers)) return true;
     clang::QualType type = pointer->getPointeeType().getUnqualifiedType();
+    auto variables = variables_in(call->getArg(0));
+    if (std::any_of(variables.begin(), variables.end(), [&](auto* one) { return spelled_by_macro(source, one); })) return true;
     if (type.isVolatileQualified() || !(type->isArithmeticType() || type->isTemplateTypeParmType())) return true;
     std::string name = type.getAsString(source.context().getPrintingPolicy());
     std::string lane = "(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32";

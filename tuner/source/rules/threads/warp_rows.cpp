@@ -7,7 +7,7 @@
 //   for (int j = lane; j < n; j += L) sum += a[i * n + j] * x[j];
 //   for (int hop = L / 2; hop > 0; hop /= 2) sum += __shfl_xor_sync(lanes, sum, hop);
 //   sum = sum_before + sum;
-// Loops that write an element a turn are dealt out likewise; everything else is done by all lanes alike, and what it
+// Loops that write an element a turn are dealt out likewise, where nothing else that they read leads to that array; everything else is done by all lanes alike, and what it
 // stores is stored by one of them. Sums are rounded in another order; verification says whether that matters.
 #include <clang/AST/Expr.h>
 #include <clang/AST/ExprCXX.h>
@@ -47,8 +47,8 @@ class Sharing {
  public:
   /// `columns`: lanes that lie side by side work on items side by side, so that their loads stay together where items are
   /// neighbours in memory; else lanes side by side share an item.
-  Sharing(const KernelSource& source, const clang::VarDecl* item, int64_t lanes, bool columns)
-      : source_(source), item_(item), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
+  Sharing(const KernelSource& source, const RuleContext& facts, const clang::VarDecl* item, int64_t lanes, bool columns)
+      : source_(source), facts_(facts), item_(item), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
     int64_t items = kWarp / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
@@ -62,6 +62,7 @@ class Sharing {
   const std::vector<TextEdit>& edits() const { return edits_; }
   const std::string& lane() const { return lane_; }
   size_t loops() const { return loops_; }
+  const std::set<std::string>& apart() const { return apart_; }
 
  private:
   /// Writes that reach beyond the thread's own variables.
@@ -69,11 +70,13 @@ class Sharing {
   bool share_loop(const clang::ForStmt* loop);
   bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
-  bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
+  bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter);
   bool store_once(const clang::Stmt* statement);
 
   const KernelSource& source_;
+  const RuleContext& facts_;
   const clang::VarDecl* item_;
+  std::set<std::string> apart_;                   ///< Arrays that nothing else may lead to.
   std::string count_, lane_, hop_, mask_, hops_;
   std::vector<TextEdit> edits_;
   size_t loops_ = 0;
@@ -211,7 +214,7 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
 }
 
 /// Each turn writes elements of its own, and reads of what it writes no others.
-bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) const {
+bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) {
   std::map<const clang::VarDecl*, std::set<std::string>> touched;
   std::set<const clang::VarDecl*> written;
   bool good = true;
@@ -227,7 +230,12 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
     else written.insert(base);
     return good;
   });
-  for (auto* base : written) good &= touched[base].size() == 1 && !touched[base].contains("");
+  for (auto* base : written) {
+    good &= touched[base].size() == 1 && !touched[base].contains("");
+    if (!touches_other_memory(loop, base)) continue;
+    good &= facts_.alone(base, source_.kernel(facts_.kernel));
+    apart_.insert(base->getNameAsString());
+  }
   return good;
 }
 
@@ -323,7 +331,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
   if (!declared || !init || !end) return {};
-  Sharing sharing(source, index->variable, lanes, columns);
+  Sharing sharing(source, facts, index->variable, lanes, columns);
   bool after = false;
   for (auto* statement : body->body()) {
     if (after && (changed_within(statement).contains(index->variable) || !sharing.take(statement))) return {};
@@ -334,6 +342,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (sharing.loops() == 0) return {};
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
+  if (!sharing.apart().empty()) found.premise = facts.no_overlap(sharing.apart());
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);

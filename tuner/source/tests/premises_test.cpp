@@ -1,0 +1,119 @@
+// Claims about what a rule must not take for granted: that pointers of other launches do not overlap either, and that an alias
+// or a macro means tomorrow what it meant when the kernel was recorded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/source/rule_proposer.h"
+#include "tuner/source/rules/launch_pointers.h"
+#include "tuner/source/tests/rule_text.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+std::set<size_t> shared_at(std::vector<std::vector<std::string>> sites) {
+  Mep mep;
+  mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  for (auto& arguments : sites) {
+    LaunchSite site;
+    site.argument_text = arguments, site.enclosing = "main";
+    mep.launches.push_back(site);
+  }
+  return RuleContext::of(mep).shared_pointers;
+}
+
+TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
+  using Set = std::set<size_t>;
+  EXPECT_EQ(shared_at({{"a", "b", "n"}}), Set{});
+  EXPECT_EQ(shared_at({{"a", "a", "n"}}), (Set{0, 1}));
+  EXPECT_EQ(shared_at({{"a", "in_place ? a : b", "n"}}), (Set{0, 1}));
+  EXPECT_EQ(shared_at({{"(const float *)a", "static_cast<float *>( a ) + n * 2", "n"}}), (Set{0, 1}));
+  EXPECT_EQ(shared_at({{"&grid->u[0]", "&grid->u[first[1] + n]", "n"}}), (Set{0, 1}));
+  EXPECT_EQ(shared_at({{"f[now]", "f[1 - now]", "n"}}), Set{});
+  EXPECT_EQ(shared_at({{"d.u", "d.v + n", "n"}}), Set{});
+  EXPECT_EQ(shared_at({{"nullptr", "nullptr", "n"}}), Set{});
+}
+
+TEST(LaunchPointers, AreInDoubtWhereSitesPassDifferentThings) {
+  using Set = std::set<size_t>;
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"b", "a", "n"}}), Set{}) << "the same two, swapped";
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"c", "d", "n"}}), (Set{0, 1})) << "c and d may be one";
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {}}), (Set{0, 1})) << "nothing is known of the second";
+}
+
+/// What people are told of the rule's first opportunity.
+std::string label(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
+  auto found = offers(rule, text, values, known);
+  if (found.empty()) return "";
+  found[0].values = values;
+  Candidate original;
+  original.source = text, original.tier = "baseline";
+  return apply(original, rule_called(rule), found[0], "k")->note;
+}
+
+const std::string kSum = "__global__ void k(const float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n";
+
+TEST(Labels, SayWhichArraysMustNotOverlap) {
+  RuleContext known = facts();
+  known.launches = 3;
+  EXPECT_EQ(label("readonly", kSum, {{"ldg", 0}}, known),
+            "readonly parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 recorded launches");
+  known.launches = 1;
+  EXPECT_EQ(label("accumulate", kSum, {}, known), "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
+  EXPECT_EQ(label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known), "accumulate y[0] in the loop over i");
+}
+
+TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
+  std::string two = "__global__ void k(float *y) {\n  for (int j = 0; j < 9; ++j)\n    y[j] = 1;\n  for (int j = 0; j < 9; ++j)\n    y[j] += 1;\n}\n";
+  EXPECT_EQ(label("unroll", two, {{"factor", 0}}), "unroll the loop over j (fully)");
+  EXPECT_EQ(label("unroll", two, {{"factor", 4}}), "unroll the loop over j (by 4)");
+  EXPECT_EQ(offers("unroll", two, {{"factor", 0}}).at(1).place, "the second loop over j");
+}
+
+TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
+  std::string text = R"(__global__ void k(const float *x, float *y, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r < n) {
+    for (int j = 1; j < n; ++j) {
+      y[r * n + j] = x[r * n + j - 1];
+    }
+  }
+}
+)";
+  RuleContext known = facts();
+  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), HasSubstr("assuming that y overlaps no other array"));
+  known.shared_pointers = {0, 1};
+  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, 0, known), "") << "in place, turns follow from each other";
+}
+
+TEST(FloatLiterals, FollowTheTypeThatTheProgramSpells) {
+  auto with = [](const std::string& kernel) { return after("float_literals", "#define REAL float\ntypedef REAL real;\n#define EPS 0.01\n" + kernel); };
+  EXPECT_THAT(with("__global__ void k(real *y) {\n  y[0] = 0.5 * y[1] + EPS;\n}\n"), HasSubstr("real(0.5) * y[1] + (real)EPS;"));
+  EXPECT_THAT(with("__global__ void k(REAL *y) {\n  y[0] = 0.5 * y[1];\n}\n"), HasSubstr("REAL(0.5) * y[1];"));
+  EXPECT_THAT(with("__global__ void k(real *y, float s) {\n  y[0] = sqrt(0.5 * s);\n}\n"), HasSubstr("y[0] = sqrt(real(0.5) * s);")) << "what it goes into counts";
+  EXPECT_THAT(with("__global__ void k(float *y, float s) {\n  real t = 0.5 * s;\n  y[0] = t;\n}\n"), HasSubstr("real t = real(0.5) * s;"));
+  EXPECT_THAT(with("__device__ real half(float s) { return 0.5 * s; }\n__global__ void k(float *y) {\n  y[0] = half(y[1]);\n}\n"), HasSubstr("return real(0.5) * s;"));
+  EXPECT_THAT(with("struct Cell { real u; };\n__global__ void k(Cell *c) {\n  if (c->u > 0.5) c->u *= 0.25;\n}\n"), HasSubstr("if (c->u > real(0.5)) c->u *= real(0.25);"));
+  EXPECT_EQ(with("typedef float other;\n__global__ void k(real *y, other s) {\n  y[0] = 0.5 * s;\n}\n"), "") << "which of them a literal follows is not known";
+  EXPECT_THAT(with("__global__ void k(REAL *y, float *z) {\n  auto t = y[1];\n  z[0] = 0.5 * t;\n}\n"), HasSubstr("z[0] = REAL(0.5) * t;")) << "auto is what it is made of";
+}
+
+TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
+  auto with = [](const char* rule, const std::string& kernel, const Bindings& values = {}) {
+    return after(rule, "#define REAL float\ntypedef REAL real;\n__device__ float exp(float);\n" + kernel, values);
+  };
+  std::string quotient = "(TYPE *y) {\n  y[0] = exp(y[1]) / y[2] + expf(y[3]);\n}\n";
+  auto of = [&](const std::string& type) { return "__global__ void k" + std::string(quotient).replace(1, 4, type); };
+  EXPECT_THAT(with("fast_math", of("float"), {{"pieces", 3}}), HasSubstr("__fdividef(__expf(y[1]) , y[2]) + __expf(y[3])"));
+  EXPECT_THAT(with("fast_math", of("real"), {{"pieces", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])")) << "expf is what it is";
+  EXPECT_EQ(with("fast_math", of("REAL"), {{"pieces", 2}}), "");
+  EXPECT_EQ(with("demote", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
+  EXPECT_THAT(with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("real y_sum = y[0];"));
+  EXPECT_EQ(with("warp_atomics", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
+  EXPECT_THAT(with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"), HasSubstr("(unsigned long long)(x + 1)"));
+}
+
+}  // namespace
+}  // namespace kernelift
