@@ -321,7 +321,7 @@ TEST(WarpModes, AgreeOnRandomPrograms) {
     }
     return text;
   };
-  constexpr int kPrograms = 8;
+  constexpr int kPrograms = 5;
   for (int k = 0; k < kPrograms; ++k)
     source += "__global__ void p" + std::to_string(k) +
               "x(int* out) {\n__shared__ int s[96]; int t = threadIdx.x, v = t * 7, w = t;" +
