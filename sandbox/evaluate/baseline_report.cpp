@@ -65,7 +65,6 @@ Json to_json(const BaselineReport& report) {
     instances.push_back({{"id", instance.id},
                          {"held_out", instance.held_out},
                          {"pass", instance.pass},
-                         {"timed", instance.timed},
                          {"weight", instance.weight},
                          {"recorded_seconds", instance.recorded_seconds},
                          {"seconds", instance.seconds},
@@ -88,7 +87,6 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
     for (auto& entry : from.at("instances")) {
       InstanceReport instance;
       instance.id = entry.at("id"), instance.held_out = entry.at("held_out"), instance.pass = entry.at("pass");
-      instance.timed = entry.value("timed", true);
       instance.weight = entry.at("weight"), instance.recorded_seconds = entry.at("recorded_seconds");
       instance.seconds = entry.at("seconds"), instance.spread = entry.at("spread");
       instance.application_seconds = entry.at("application_seconds");

@@ -30,7 +30,6 @@ struct BufferReport {
 struct InstanceReport {
   std::string id;
   bool held_out = false, pass = true;
-  bool timed = true;                 ///< When candidates are; false: another instance that behaves alike stands for it.
   double weight = 1;
   double recorded_seconds = 0;       ///< In the application; 0 if unknown.
   double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.

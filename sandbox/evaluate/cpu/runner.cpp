@@ -153,7 +153,6 @@ void Runner::estimate_confirmation() {
   report_.confirmation_seconds = kStarting;
   for (size_t i = 0; i < costs_.size(); ++i) {
     report_.confirmation_seconds += costs_[i].check;
-    if (!report_.instances[i].timed) continue;
     int rounds = confirmation_rounds(settings_.race, report_.instances[i].seconds);
     report_.confirmation_seconds += 3 * costs_[i].check + 2 * rounds * costs_[i].pair;
   }
@@ -232,9 +231,12 @@ bool Runner::race(Trial& trial, size_t instance, Race& race, std::optional<Deadl
 }
 
 std::vector<Runner::Timed> Runner::timed() const {
-  std::vector<Timed> all = screened_;
-  for (size_t i = 0; inquiry_.confirm && i < mep_.instances.size(); ++i)
-    if (mep_.instances[i].held_out) all.push_back({i, mep_.instances[i].weight});
+  if (!inquiry_.confirm) return screened_;
+  // A finalist's figures are reported: what behaves alike in the original need not do so in it.
+  std::vector<Timed> all;
+  for (bool held_out : {false, true})
+    for (size_t i = 0; i < mep_.instances.size(); ++i)
+      if (mep_.instances[i].held_out == held_out) all.push_back({i, mep_.instances[i].weight});
   return all;
 }
 

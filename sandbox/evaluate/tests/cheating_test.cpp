@@ -186,6 +186,11 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   lazy.source = scale("  if (i < n && out[i] != in[i] * factor + bias && out[i] == -1.0f) out[i] = in[i] * factor + bias;\n");
   Verdict verdict = (*evaluator)->submit(lazy).get();
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
+  Candidate honest;
+  honest.source = scale("  if (i < n) out[i] = bias + in[i] * factor;\n");
+  verdict = (*evaluator)->confirm(honest);
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_EQ(verdict.timings.size(), 2u) << "a finalist is timed on each, though they are alike";
 }
 
 TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
