@@ -46,7 +46,7 @@ double worth_alone(double gain, double share, const std::vector<OtherKernel>& ot
   for (auto& other : others)
     if (other.speedup > 0) time += other.share * (1 / other.speedup - 1);
   // What others gain may be more than all that this kernel takes.
-  constexpr double kMost = 1000;
+  constexpr double kMost = 1e9;
   return share / std::max(time, share / kMost);
 }
 

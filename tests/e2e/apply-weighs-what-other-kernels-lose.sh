@@ -1,6 +1,7 @@
 # One macro is the block size of three kernels. What `gains` wins by a larger one `loses` pays for many times over: apply says so
 # by that kernel's own MEP, and builds nothing. Where the run has next to nothing of it, the same candidate goes in.
 . "$(dirname "$0")/common.sh" "$@"
+mkdir app && cd app
 cat > app.cu <<'C'
 #include <cstdlib>
 #define BLOCK 32
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
   return cudaDeviceSynchronize();
 }
 C
-printf 'app\nbuilds\n.kernelift/\n.out\n.err\n' > .gitignore
+printf 'app\nbuilds\n.kernelift/\n' > .gitignore
 commit_all
 BUILD='nvcc -O2 app.cu -o app && echo built >> builds'
 expect_exit 0 "$KL" build --device cpu -- sh -c "$BUILD"
