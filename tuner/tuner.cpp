@@ -464,6 +464,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";
+  KERNELIFT_TRY(run_.put_state(kStoppedBy, stopped_by_));
   if (stopped_by_ == "time" && tried() == 0)
     unconfirmed_ = "the time was over when the original had been measured, so nothing was tried; give it more time (--time)";
   return report();
@@ -486,6 +487,11 @@ Json to_json(const TuneReport& report) {
           {"unconfirmed", report.unconfirmed}, {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
           {"baseline", trial_json(report.baseline)}, {"best", trial_json(report.best)},
           {"best_applicable", trial_json(report.best_applicable)}};
+}
+
+std::string without_gain(size_t tried, const std::string& stopped_by) {
+  if (tried == 0) return "nothing tried";
+  return stopped_by == "time" || stopped_by == "interrupt" ? "undecided" : "no gain";
 }
 
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder) {

@@ -62,6 +62,12 @@ struct TuneReport {
 
 Json to_json(const TuneReport& report);
 
+/// What is to be said where nothing gained, of so many candidates: "nothing tried", "undecided" (the search was cut short), or
+/// "no gain" (it came to its end).
+std::string without_gain(size_t tried, const std::string& stopped_by);
+/// The run's own note of what ended its last sitting; empty in runs of former versions.
+inline constexpr const char* kStoppedBy = "stopped_by";
+
 /// The original as a candidate: the text of the MEP's kernel file, the recorded launch, the default recipe.
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder);
 /// What a run belongs to: mep.json and the kernel's text.

@@ -164,6 +164,17 @@ std::string instance_table(const ReportData& data) {
                 "long are timed by that one; “verified only”: its answer was compared.</p>";
 }
 
+std::string card(const std::string& value, const std::string& label) {
+  return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
+}
+
+std::string gain_card(const ReportData& data) {
+  if (data.best_speedup > 0)
+    return card(number(data.best_speedup, 2) + "×", std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×");
+  bool ended = data.without_gain == "no gain", tried = data.without_gain != "nothing tried";
+  return card(data.without_gain, ended ? "nothing beat the original beyond noise" : tried ? "the search was cut short before anything was found" : "the original alone was measured");
+}
+
 /// The answer first, then what to know about it, then the patch.
 std::string applied_html(const ReportData& data, const ReportApplied& applied) {
   std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
@@ -177,21 +188,16 @@ std::string applied_html(const ReportData& data, const ReportApplied& applied) {
   return html + diff_html(applied.diff);
 }
 
-std::string card(const std::string& value, const std::string& label) {
-  return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
-}
-
 }  // namespace
 
 std::string report_page(const ReportData& data) {
   size_t tried = 0, right = 0;
   for (auto& candidate : data.candidates)
     if (candidate.tier != "baseline") ++tried, right += candidate.outcome == "ok";
-  bool gained = data.best_speedup > 0;
   std::string html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
                      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
-  html += "<div class=\"cards\">" + card(gained ? number(data.best_speedup, 2) + "×" : "no gain", gained ? std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×" : "nothing beat the original beyond noise") +
+  html += "<div class=\"cards\">" + gain_card(data) +
           (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
           card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(duration_words(data.seconds), "tuning time") + "</div>";
   if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
@@ -201,7 +207,7 @@ std::string report_page(const ReportData& data) {
   // The application's patch is the same change where it matters.
   if (!data.diff.empty() && data.applied) html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
-  html += "<h2>Recorded launches</h2>" + instance_table(data) + "<h2>Who proposed what</h2>" + proposer_table(data) + "<h2>What failed</h2>" + failure_table(data);
+  html += "<h2>Recorded launches</h2>" + instance_table(data) + (tried ? "<h2>Who proposed what</h2>" + proposer_table(data) : "") + "<h2>What failed</h2>" + failure_table(data);
   return html + "</main></body></html>\n";
 }
 

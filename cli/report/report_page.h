@@ -39,7 +39,8 @@ struct ReportData {
   double seconds = 0;          ///< Of tuning.
   std::vector<ReportCandidate> candidates;
   std::vector<ReportInstance> instances;
-  double best_speedup = 0, best_low = 0;  ///< 0 if nothing gained.
+  double best_speedup = 0, best_low = 0;  ///< 0 if nothing gained …
+  std::string without_gain;               ///< … and then what is to be said: "no gain", "undecided", "nothing tried".
   bool confirmed = false;                 ///< In a fresh process; else these are the search's figures.
   std::string best_note;
   std::string best_recipe;     ///< Compiler recipe, empty if default.

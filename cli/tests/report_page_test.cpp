@@ -72,8 +72,19 @@ TEST(ReportPage, SaysWhyALaunchWasNotTimed) {
 
 TEST(ReportPage, SaysNoGainWhenThereIsNone) {
   ReportData data = sample();
-  data.best_speedup = 0;
-  EXPECT_NE(report_page(data).find("no gain"), std::string::npos);
+  data.best_speedup = 0, data.without_gain = "no gain";
+  EXPECT_NE(report_page(data).find("<b>no gain</b><span>nothing beat the original"), std::string::npos);
+  data.without_gain = "undecided";
+  EXPECT_NE(report_page(data).find("<b>undecided</b><span>the search was cut short"), std::string::npos);
+}
+
+TEST(ReportPage, SaysThatNothingWasTriedAndNotWhoDidWhat) {
+  ReportData data = sample();
+  EXPECT_NE(report_page(data).find("Who proposed what"), std::string::npos);
+  data.best_speedup = 0, data.without_gain = "nothing tried", data.candidates.resize(1);
+  std::string page = report_page(data);
+  EXPECT_NE(page.find("<b>nothing tried</b>"), std::string::npos);
+  EXPECT_EQ(page.find("Who proposed what"), std::string::npos);
 }
 
 }  // namespace

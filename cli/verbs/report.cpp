@@ -8,6 +8,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/patch/text_diff.h"
 #include "tuner/store/run.h"
+#include "tuner/tuner.h"
 
 namespace fs = std::filesystem;
 
@@ -97,6 +98,8 @@ Result<ReportData> gather(const fs::path& file) {
     if (!best->candidate.recipe.is_default()) data.best_recipe = best->candidate.recipe.text();
     if (baseline) data.diff = unified_diff("kernel.cu", baseline->candidate.source, best->candidate.source);
   }
+  KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
+  data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
   // The run is whole without its MEP: a page without the launches beats no page.
   if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
     data.instances = instances_of(*mep, best);

@@ -149,8 +149,9 @@ std::optional<KernelFacts> profile_original(const fs::path& folder, const Contex
 }
 
 void print_report(const TuneReport& report, const Run& run, const Context& context) {
-  auto line = [&](const char* what, const std::optional<RunTrial>& trial) {
-    if (!report.gained(trial)) return context.say(std::string(what) + "no gain beyond noise");
+  auto line = [&](const char* what, const std::optional<RunTrial>& trial, size_t tried) {
+    std::string none = without_gain(tried, report.stopped_by);
+    if (!report.gained(trial)) return context.say(what + none + (none == "no gain" ? " beyond noise" : ""));
     auto& figures = trial->figures();
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " + trial->candidate.tier + ": " + trial->candidate.note);
@@ -160,9 +161,11 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
     if (outcome != "ok") failures += (failures.empty() ? " (" : ", ") + std::to_string(count) + " " + outcome;
   context.say("Tried " + counted(report.tried, "candidate") + (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
               duration_words(report.seconds) + "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
-  line("Best as source and parameters: ", report.best_applicable);
+  auto compiled = report.tiers.find("compiler");
+  size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
+  line("Best as source and parameters: ", report.best_applicable, report.tried - by_compiler);
   bool same = report.best && report.best_applicable && report.best->id == report.best_applicable->id;
-  if (!same) line("Best with the compiler tier:   ", report.best);
+  if (!same) line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   context.say("Run: " + run.file().string());
 }

@@ -73,6 +73,14 @@ TEST_F(TunerTest, FindsTheBestOfParametersAndFlagsTogether) {
   EXPECT_GT(report->best->figures().speedup(), 1.54);
   EXPECT_FALSE(report->best->applicable());
   EXPECT_EQ(report->stopped_by, "evaluations");
+  EXPECT_EQ(*run.get_state(kStoppedBy), "evaluations");
+}
+
+TEST(TuneReport, TellsNoGainFromWhatWasNotFoundOut) {
+  EXPECT_EQ(without_gain(0, "time"), "nothing tried");
+  EXPECT_EQ(without_gain(7, "time"), "undecided");
+  EXPECT_EQ(without_gain(7, "interrupt"), "undecided");
+  EXPECT_EQ(without_gain(7, "nothing left to try"), "no gain");
 }
 
 TEST(History, DoesNotConfirmEqualCodeTwice) {
