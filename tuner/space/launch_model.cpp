@@ -59,6 +59,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
   for (auto& site : mep.launches) {
     if (site.through_macro) continue;
     LaunchModel model;
+    model.knobs_ = knobs;
     bool consistent = !mep.instances.empty();
     auto contradicts = [&](const char* what, int axis, const Expression& expression, int64_t says, int64_t recorded) {
       consistent = false;
@@ -126,6 +127,28 @@ std::optional<Expression> LaunchModel::divisor(int axis) const {
   }
   if (slash == text.npos || other_root) return std::nullopt;
   return parsed(text.substr(slash + 1));
+}
+
+std::optional<Expression> LaunchModel::dividend(int axis) const {
+  auto by = divisor(axis);
+  std::string text = by ? grid_[axis]->text() : "";
+  if (!by || text.starts_with("ceil_div(")) return std::nullopt;
+  return parsed(text.substr(0, text.size() - by->text().size() - std::strlen(" / ")));
+}
+
+bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
+  auto from_what = dividend(axis);
+  if (!from_what || from % to == 0) return true;
+  // Of a size of nothing only what rounds up is left: D - 1 of (n + D - 1) / D.
+  Bindings nothing = knobs_;
+  for (auto& name : divisor(axis)->variables())
+    if (auto known = bound_[axis].front().find(name); known != bound_[axis].front().end()) nothing.insert(*known);
+  bool constant = true;
+  for (auto& name : from_what->variables()) constant &= knobs_.contains(name);
+  if (auto size = from_what->evaluate(knobs_); constant && size.ok()) return *size % to == 0;
+  for (auto& name : from_what->variables()) nothing.try_emplace(name, 0);
+  auto added = from_what->evaluate(nothing);
+  return added.ok() && *added * 2 >= from;
 }
 
 Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& knobs) const {

@@ -178,7 +178,9 @@ void MepSpace::Builder::follow_knobs() {
         std::erase_if(parameter.values, [&](int64_t value) {
           Bindings knobs = original_;
           knobs[parameter.name] = value;
-          return value != original_[parameter.name] && !covers(grid, axis, knobs);
+          if (value == original_[parameter.name]) return false;
+          auto from = divisor->evaluate(original_), to = divisor->evaluate(knobs);
+          return !covers(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0 || !model_->may_divide_by(axis, *from, *to);
         });
         parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
@@ -226,7 +228,9 @@ void MepSpace::Builder::add_block_axis(int axis) {
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
-  std::erase_if(values, [](int64_t value) { return value > kLargestBlock; });
+  std::erase_if(values, [&](int64_t value) {
+    return value != current && (value > kLargestBlock || (divides && !model_->may_divide_by(axis, recorded_block, value)));
+  });
   parameters_.push_back(make_parameter(name, values, current));
 }
 

@@ -9,6 +9,7 @@
 namespace kernelift {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// One kernel launched as `<<<grid, block>>>(data, n)` on `gx` blocks of `bx` threads.
@@ -72,6 +73,34 @@ TEST(MepSpace, LeavesANumberAloneThatIsNoSize) {
     for (auto& parameter : space.space().parameters())
       if (parameter.name == "M") EXPECT_EQ(parameter.values, std::vector<int64_t>{multiplier});
   }
+}
+
+/// What is offered for `name` of a launch `<<<grid, block>>>` that has 16 blocks of 64.
+std::vector<int64_t> offered(const std::string& grid, const std::string& block, const std::string& name, std::vector<Knob> knobs, int32_t n) {
+  Mep mep = mep_with(grid, block, 16, 64, n);
+  mep.knobs = std::move(knobs);
+  std::string source = "__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n";
+  for (auto& one : mep.knobs) source = "#define " + one.name + " " + std::to_string(one.value) + "\n" + source;
+  auto space = MepSpace::create(mep, parent(source.c_str()));
+  for (auto& parameter : space.space().parameters())
+    if (parameter.name == name) return parameter.values;
+  return {};
+}
+
+TEST(MepSpace, WhereTheGridDoesNotRoundUpOnlyWhatDividesTheBlockIsOffered) {
+  using testing::Contains, testing::Each, testing::Gt, testing::Le, testing::Not, testing::SizeIs;
+  auto knobs = [] { return std::vector<Knob>{knob("B", 64, true, true)}; };
+  EXPECT_THAT(offered("n / B", "B", "B", knobs(), 1024), AllOf(Each(Le(64)), Contains(32))) << "of a size of 192, 128 would leave 64";
+  EXPECT_THAT(offered("(n + B - 1) / B", "B", "B", knobs(), 1000), Contains(128)) << "the kernel has a guard for that";
+  EXPECT_THAT(offered("n / 64", "64", "block_x", {}, 1024), AllOf(Each(Le(64)), Contains(32)));
+  EXPECT_THAT(offered("(n - 2 + 63) / 64", "64", "block_x", {}, 1000), Contains(128));
+  EXPECT_THAT(offered("ceil_div(n, 64)", "64", "block_x", {}, 1000), Contains(128));
+}
+
+TEST(MepSpace, AConstantSizeOffersWhatDividesIt) {
+  using testing::Contains, testing::Not;
+  EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), AllOf(Contains(128), Contains(32)));
+  EXPECT_THAT(offered("1030 / 64", "64", "block_x", {}, 0), Not(Contains(128)));
 }
 
 TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
