@@ -36,8 +36,10 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
     options.environment.emplace_back(name, config.root.string());
   // And its compilers, where they are not found by PATH: CMake's for CUDA and HIP, which wants no hipcc, and Makefiles' `?=`.
+  // Makefiles quote none of them: a path with a space has to be found by name.
+  const fs::path folder = config.root.string().find(' ') == std::string::npos ? config.root / "bin" : fs::path();
   for (const auto& [name, compiler] : {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
-    options.environment.emplace_back(name, (config.root / "bin" / compiler).string());
+    options.environment.emplace_back(name, (folder / compiler).string());
   options.environment.emplace_back("HIP_PLATFORM", "amd");
   const char* compilers = std::getenv("COMPILER_PATH");
   options.environment.emplace_back("COMPILER_PATH", shim::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
