@@ -39,6 +39,22 @@ RunnerSettings runner_settings(const EvaluatorOptions& options) {
   return settings;
 }
 
+/// All recorded data is there, and what it was.
+Status readable(const Mep& mep, const std::filesystem::path& folder) {
+  auto load = [&](const std::string& file) -> Status {
+    if (file.empty()) return done();
+    auto bytes = Mep::load(folder, file);
+    return bytes.ok() ? done() : environment_error(bytes.error().message);
+  };
+  for (auto& instance : mep.instances) {
+    for (auto& region : instance.regions)
+      for (auto* file : {&region.before, &region.after}) KERNELIFT_TRY(load(*file));
+    for (auto& variable : instance.variables)
+      for (auto* file : {&variable.before, &variable.after}) KERNELIFT_TRY(load(*file));
+  }
+  return done();
+}
+
 }  // namespace
 
 std::string cpu_device_label(unsigned threads) {
@@ -74,6 +90,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
     if (started.error().exit == Exit::No || !options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
+    // More time helps where time ended it, and not where the MEP's data cannot be read.
+    KERNELIFT_TRY(readable(mep, folder));
     return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
   }
   if (!evaluator->report_.pass())

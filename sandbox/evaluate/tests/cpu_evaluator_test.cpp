@@ -257,6 +257,17 @@ TEST(CpuEvaluator, SaysWhatIsWrongWithAnUncompilableOriginal) {
   EXPECT_NE(made.error().message.find("kernel.cu"), std::string::npos) << made.error().message;
 }
 
+TEST(CpuEvaluator, AsksForNoMoreTimeWhereDataIsMissing) {
+  MepFixture fixture = scale_mep();
+  std::filesystem::remove(fixture.path() / "data" / fixture.mep.instances.at(0).regions.at(0).before);
+  EvaluatorOptions options = quickly();
+  options.deadline = std::chrono::steady_clock::now();
+  auto made = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().exit, Exit::Environment);
+  EXPECT_EQ(made.error().message.find("--time"), std::string::npos) << made.error().message;
+}
+
 TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
   MepFixture fixture = scale_mep();
   std::vector<std::future<Verdict>> futures;
