@@ -370,6 +370,7 @@ bool has_barrier_within(const clang::Stmt* root, int depth) {
 bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kCallDepth); }
 
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
+  if (array->getType().isRestrictQualified()) return false;   // The program says so itself.
   bool touches = false;
   walk(root, [&](const clang::Stmt* statement) {
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);

@@ -45,8 +45,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     auto name = source.offset(parameter->getLocation());
     if (!parameter->getType()->isPointerType() || !name || parameter->getName().empty()) continue;
     if (parameter->getOriginalType()->isArrayType()) continue;  // `float a[]` has no place for the qualifier in C++.
-    apart.insert(parameter->getNameAsString());
-    if (!parameter->getType().isRestrictQualified()) found.edits.push_back({*name, *name, "__restrict__ "});
+    if (!parameter->getType().isRestrictQualified()) {
+      found.edits.push_back({*name, *name, "__restrict__ "});
+      apart.insert(parameter->getNameAsString());
+    }
     std::vector<const clang::ArraySubscriptExpr*> reads;
     clang::QualType pointee = parameter->getType()->getPointeeType();
     if (!through_cache || !only_read(source, kernel->getBody(), parameter, reads) || !pointee->isBuiltinType() ||
@@ -61,7 +63,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     }
   }
   if (pointers < 2 || found.edits.empty() || (through_cache && !loads)) return {};
-  found.premise = facts.no_overlap(apart);
+  if (!apart.empty()) found.premise = facts.no_overlap(apart);
   return {found};
 }
 

@@ -144,8 +144,9 @@ std::optional<std::string> float_name_around(const KernelSource& source, const c
 
 bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable) {
   auto* written = variable->getTypeSourceInfo();
-  auto at = written ? innermost(written->getTypeLoc()).getBeginLoc() : clang::SourceLocation();
-  return at.isMacroID() && !of_the_system(source, at);
+  if (!written) return false;
+  auto type = innermost(written->getTypeLoc());
+  return type.getType()->isPointerType() || (type.getBeginLoc().isMacroID() && !of_the_system(source, type.getBeginLoc()));
 }
 
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {

@@ -19,7 +19,7 @@ bool is_plain_float(const KernelSource& source, const clang::VarDecl* variable);
 /// The name in which a literal of the statement around `part` is to be written: "float", or the alias that is in it. nullopt:
 /// several, or none that can be written there.
 std::optional<std::string> float_name_around(const KernelSource& source, const clang::Stmt* part);
-/// A macro of the program's own spells the type, or what it points to.
+/// A macro of the program's own spells the type or what it points to, or an alias hides the pointer.
 bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable);
 /// The integers that are mentioned have types of the language, or of its headers.
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root);

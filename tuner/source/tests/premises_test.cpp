@@ -62,6 +62,8 @@ TEST(Labels, SayWhichArraysMustNotOverlap) {
   known.launches = 1;
   EXPECT_EQ(label("accumulate", kSum, {}, known), "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
   EXPECT_EQ(label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known), "accumulate y[0] in the loop over i");
+  EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known), "accumulate y[0] in the loop over i")
+      << "the program says so itself";
 }
 
 TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
@@ -110,6 +112,7 @@ TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
   EXPECT_EQ(with("fast_math", of("REAL"), {{"pieces", 2}}), "");
   EXPECT_EQ(with("demote", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
   EXPECT_THAT(with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(with("accumulate", "typedef REAL *Array;\n__global__ void k(Array y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("auto y_sum = y[0];"));
   EXPECT_THAT(with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("real y_sum = y[0];"));
   EXPECT_EQ(with("warp_atomics", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
   EXPECT_THAT(with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"), HasSubstr("(unsigned long long)(x + 1)"));
