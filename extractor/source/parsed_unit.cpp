@@ -194,7 +194,7 @@ bool is_foreign(const std::string& path) {
 }
 
 /// Leaves the bodies of plain functions in our headers, clang's and the toolkit's unread: nobody looks into them, and they are
-/// a third of a small unit's parse. Those of templates are read, as their instances may call the application back.
+/// a quarter of a small unit's parse. Those of templates are read, as their instances may call the application back.
 class BodySkipper : public clang::ASTConsumer {
  public:
   explicit BodySkipper(const clang::SourceManager& sources) : sources_(sources) {}
