@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/base/process.h"
 #include "core/model/verdict.h"
+#include "reintegrate/interruption.h"
 #include "tuner/space/mep_space.h"
 #include "tuner/tuner.h"
 
@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
+/// Of extracting a kernel and of judging it: who takes longer is left to the application's own timing.
+constexpr std::chrono::seconds kLongestStep{90};
 /// With less of the run, not even half as fast would it outweigh a gain that can be proven.
 constexpr double kShareWorthCounting = 0.01;
 
@@ -45,6 +47,7 @@ std::vector<std::vector<OtherKernel>> Neighbours::operator()(const std::vector<K
       if (auto knobs = fed(*kernel, change); !knobs.empty() && place(knobs) == distinct.end()) distinct.push_back(knobs);
     context_.note("apply: " + kernel->name + " shares knobs that the candidates turn: trying " + counted(distinct.size(), "change") + " of them on it");
     auto judged = judge(*kernel, distinct);
+    if (!judged.ok() && judged.error().exit == Exit::Interrupted) return all;  // Whoever asks looks for it too.
     if (!judged.ok()) context_.note("apply: what becomes of " + kernel->name + " is not known: " + judged.error().message);
     for (size_t i = 0; i < changes.size(); ++i) {
       auto knobs = fed(*kernel, changes[i]);
@@ -70,8 +73,11 @@ Result<Json> Neighbours::run(std::vector<std::string> words) const {
   words.insert(words.begin(), fs::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), {"--json", "--device", device_, "--state", context_.state_folder().string()});
   ProcessOptions process;
-  process.own_group = false, process.output_limit = 256 << 20;
-  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(words, process));
+  process.output_limit = 256 << 20, process.timeout = kLongestStep;
+  InterruptGuard guard;
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(words, process, Ending::HandedOn));
+  if (guard.interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
+  if (outcome.timed_out) return environment_error(words[1] + " " + outcome.describe());
   KERNELIFT_ASSIGN(Json document, parse_json(outcome.out, words[1]));
   if (document.contains("error")) return environment_error(words[1] + ": " + document.value("error", outcome.describe()));
   return document;

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 
 namespace kernelift {
@@ -21,8 +22,8 @@ constexpr int kMostChallenges = 2;          ///< … and when something can.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
 constexpr double kSourceIsWorth = 1.05;     ///< PTX must be so much faster than a patch of the source that people can read.
-constexpr size_t kWeighedAtOnce = 12;       ///< Changes of knobs, tried on the kernels that share them: well under a second each.
-constexpr int kMostWeighings = 2;           ///< But those kernels are extracted and measured first: seconds.
+constexpr size_t kWeighedAtOnce = 6;        ///< Changes of knobs, tried on the kernels that share them: a second each, or less.
+constexpr int kMostWeighings = 3;           ///< But those kernels are extracted and measured first: seconds.
 
 constexpr const char* kOnlyAgainstClang =
     "it was timed against clang's build of the original, and what it gains over the application's own code is not known";
@@ -110,7 +111,7 @@ class Choice {
       if (can_embed() && !way.trial.confirmed && way.trial.verdict.device.starts_with("cuda")) return std::optional(std::move(way));
       KERNELIFT_ASSIGN(bool fits, plan(way));
       if (!fits) continue;
-      bool is_news = weigh(way);
+      KERNELIFT_ASSIGN(bool is_news, weigh(way));
       if (auto why = loss(way)) {
         pass_over(label(way), *why);
         continue;
@@ -129,9 +130,9 @@ class Choice {
     return knob_reach(offer_.request.mep, *offer_.request.scan, way.trial.candidate.values);
   }
 
-  /// Finds out what becomes of the other kernels that a way's knobs feed, and of those of the next best; false when that is
-  /// known, or cannot be.
-  bool weigh(Way& way) {
+  /// Finds out what becomes of the other kernels that a way's knobs feed, and of those of the next best of its kind; false
+  /// when that is known, or cannot be.
+  Result<bool> weigh(Way& way) {
     KnobReach mine = reach_of(way);
     if (mine.empty() || !offer_.weigh || offer_.kernel_share <= 0) return false;
     if (auto known = weighed_.find(mine.knobs); known != weighed_.end()) {
@@ -143,14 +144,16 @@ class Choice {
     if (weighings_ > kMostWeighings) return false;
     std::map<Bindings, KnobReach> asked{{mine.knobs, mine}};
     std::vector<const Way*> next;
-    for (auto& other : ways_) next.push_back(&other);
+    for (auto& other : ways_)
+      if (other.trial.confirmed.has_value() == way.trial.confirmed.has_value()) next.push_back(&other);
     std::sort(next.begin(), next.end(), [](auto* a, auto* b) { return promises_less(*b, *a); });
     for (size_t i = 0; i < next.size() && asked.size() < kWeighedAtOnce; ++i)
       if (KnobReach reach = reach_of(*next[i]); !reach.empty() && !weighed_.contains(reach.knobs)) asked.emplace(reach.knobs, reach);
     std::vector<KnobReach> changes;
     for (auto& [knobs, reach] : asked) changes.push_back(reach);
     auto becomes = offer_.weigh(changes);
-    for (size_t i = 0; i < changes.size(); ++i) weighed_[changes[i].knobs] = i < becomes.size() ? becomes[i] : std::vector<OtherKernel>();
+    if (InterruptGuard::interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
+    for (size_t i = 0; i < changes.size(); ++i) weighed_[changes[i].knobs] = becomes.at(i);
     return weigh(way);
   }
 

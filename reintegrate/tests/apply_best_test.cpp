@@ -1,6 +1,9 @@
 // Which candidate of a run reaches the application: the best that can be patched and holds up, and no other.
 #include "reintegrate/apply_best.h"
 
+#include <csignal>
+
+#include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -53,6 +56,8 @@ class ApplyBest : public Application {
       auto& kernels = request.scan->kernels;
       kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005", kernels[1].key = kernels[1].name = "blur";
       offer.weigh = [&](const std::vector<KnobReach>& changes) {
+        InterruptGuard guard;
+        if (interrupted) raise(SIGINT);
         std::vector<std::vector<OtherKernel>> all;
         for (auto& change : changes) all.push_back({becomes.at(change.knobs.at("BLOCK"))});
         weighed.push_back(changes.size());
@@ -84,6 +89,7 @@ class ApplyBest : public Application {
   std::vector<int64_t> asked_for;     ///< Candidates that were to be confirmed.
   std::map<int64_t, OtherKernel> becomes;  ///< By BLOCK.
   std::vector<size_t> weighed;        ///< Changes, each time.
+  bool interrupted = false;           ///< While they are weighed.
   std::string said;
 };
 
@@ -177,6 +183,15 @@ TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
   EXPECT_NE(report.error().message.find("BLOCK is also used by blur; with the new values blur fails: wrong at verify"), std::string::npos) << report.error().message;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
+TEST_F(ApplyBest, EndsWhereWeighingIsInterrupted) {
+  shared(1.5, 128, {.name = "blur", .speedup = 2});
+  interrupted = true;
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Interrupted);
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
