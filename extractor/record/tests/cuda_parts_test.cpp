@@ -109,11 +109,13 @@ class Elf {
     section(".text.k", SHT_PROGBITS);
     symbols_.push_back({});
   }
-  void symbol(const std::string& name, unsigned char type, unsigned char other, uint16_t section, uint64_t size) {
+  void symbol(const std::string& name, unsigned char type, unsigned char other, uint16_t section, uint64_t size, uint64_t at = 0) {
     symbols_.push_back({uint32_t(strings_.size()), static_cast<unsigned char>(ELF64_ST_INFO(STB_LOCAL, type)), other,
-                        section, 0, size});
+                        section, at, size});
     strings_ += name + '\0';
   }
+  /// What is in the text section.
+  std::vector<uint64_t> code;
   std::vector<std::byte> bytes() {
     std::vector<Elf64_Shdr> sections = sections_;
     std::string names = names_;
@@ -129,6 +131,7 @@ class Elf {
       out.insert(out.end(), begin, begin + size);
       return at;
     };
+    sections[kText].sh_offset = append(code.data(), code.size() * sizeof(uint64_t)), sections[kText].sh_size = code.size() * sizeof(uint64_t);
     Elf64_Shdr text{}, table{};
     sections[1].sh_offset = append(names.data(), names.size()), sections[1].sh_size = names.size();
     text.sh_name = strtab, text.sh_type = SHT_STRTAB, text.sh_size = strings_.size();
@@ -196,6 +199,20 @@ TEST(Cubin, ListsStaticVariablesOfRelocatableCode) {
   EXPECT_THAT(symbols->variables[0].name, HasSubstr("rdc_a_cu"));
   EXPECT_EQ(canonical_key(symbols->variables[0].name), "scale");
   EXPECT_TRUE(symbols->variables[1].constant);
+}
+
+TEST(Cubin, AFunctionBehindAKernelsCodeReadsNoTexturesBecauseTheKernelDoes) {
+  constexpr uint64_t kTex = 0x160, kMove = 0x02, kInstruction = 16;
+  Elf elf;
+  elf.code = {kTex, 0, kMove, 0};
+  elf.symbol("_Z1kPf", STT_FUNC, 0x10, Elf::kText, 2 * kInstruction);
+  elf.symbol("$__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath", STT_FUNC, 0, Elf::kText, kInstruction, kInstruction);
+  auto symbols = read_cubin(elf.bytes());
+  ASSERT_TRUE(symbols.ok());
+  EXPECT_THAT(symbols->texture_kernels, ElementsAre("_Z1kPf"));
+  EXPECT_FALSE(symbols->texture_functions) << "the image's other kernels may call it";
+  elf.symbol("helper", STT_FUNC, 0, Elf::kText, kInstruction);
+  EXPECT_TRUE(read_cubin(elf.bytes())->texture_functions);
 }
 
 TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {

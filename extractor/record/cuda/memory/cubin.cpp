@@ -5,6 +5,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -102,8 +103,11 @@ Result<CubinSymbols> read_cubin(std::span<const std::byte> image) {
       std::string_view name = text_at(strings, symbol.st_name);
       unsigned type = ELF64_ST_TYPE(symbol.st_info);
       if (type == STT_FUNC) {
-        // Each function has a section of its own.
-        bool textures = has_texture_instruction(content_of(symbol.st_shndx));
+        // Several share a section: a kernel's has the compiler's own functions (of its divisions) behind it.
+        auto code = content_of(symbol.st_shndx);
+        code = code.subspan(std::min<uint64_t>(symbol.st_value, code.size()));
+        if (symbol.st_size > 0) code = code.first(std::min<uint64_t>(symbol.st_size, code.size()));
+        bool textures = has_texture_instruction(code);
         if (symbol.st_other & kEntry) {
           found.kernels.emplace_back(name);
           if (textures) found.texture_kernels.emplace_back(name);
