@@ -65,7 +65,7 @@ TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
   ASSERT_EQ(verdict.timings.size(), 1u);
   EXPECT_EQ(verdict.timings[0].instance, "a");
   EXPECT_GT(verdict.timings[0].seconds, 0);
-  EXPECT_GE(verdict.timings[0].samples, 6);
+  EXPECT_GE(verdict.timings[0].samples, 2) << "how many, the machine decides: a race that looks lost ends early";
 }
 
 TEST_F(CpuEvaluatorTest, NamesTheWrongElementAndBothValues) {
