@@ -480,7 +480,7 @@ void run(float* x, int n) { k<<<(n + 63) / 64, 64>>>(x, n); check(n == 0); }
   return app;
 }
 
-TEST(Slice, OfRelocatableCodeTakesWhatOtherUnitsDefine) {
+TEST(SliceOfSeveralUnits, TakesWhatTheOthersDefine) {
   auto app = relocatable(R"(
 #include "shared.cuh"
 static void check(int code) { while (code) code /= 2; }
@@ -498,7 +498,7 @@ void host() { check(0); }
   EXPECT_FALSE(has(slice, "other"));
 }
 
-TEST(Slice, OfRelocatableCodeLeavesOpenWhatNoUnitDefines) {
+TEST(SliceOfSeveralUnits, LeavesOpenWhatNoneDefines) {
   auto slice = slice_of(relocatable("int nothing;\n"), "k");
   expect_proven(slice);
   EXPECT_TRUE(has(slice, "__device__ float helper(float x, int i);"));
