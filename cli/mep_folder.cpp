@@ -10,6 +10,7 @@
 namespace fs = std::filesystem;
 
 namespace kernelift::cli {
+
 Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::error_code code;
   if (fs::path folder = fs::canonical(word, code); !code) return folder;

@@ -18,10 +18,6 @@ constexpr std::chrono::seconds kLongestStep{90};
 /// With less of the run, not even half as fast would it outweigh a gain that can be proven.
 constexpr double kShareWorthCounting = 0.01;
 
-bool feeds(const Knob& knob, const ScannedKernel& kernel) {
-  return std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) != knob.kernels.end();
-}
-
 /// What noise does not tell from the original is as fast. 0: not known.
 double beyond_noise(const Verdict& verdict) {
   return verdict.ok() && verdict.speedup_low() <= 1 && 1 <= verdict.speedup_high() ? 1 : verdict.speedup();

@@ -17,14 +17,17 @@ std::string listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
+bool feeds(const Knob& knob, const ScannedKernel& kernel) {
+  return std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) != knob.kernels.end();
+}
+
 KnobReach knob_reach(const Mep& mep, const ScanIndex& scan, const Bindings& values) {
   KnobReach reach;
   for (auto& knob : mep.knobs) {
     auto value = values.find(knob.name);
     if (value == values.end() || value->second == knob.value) continue;
     for (auto& kernel : scan.kernels) {
-      bool feeds = std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) != knob.kernels.end();
-      if (!feeds || kernel.key == mep.kernel_key) continue;
+      if (!feeds(knob, kernel) || kernel.key == mep.kernel_key) continue;
       reach.knobs[knob.name] = value->second;
       bool known = std::any_of(reach.others.begin(), reach.others.end(), [&](auto* other) { return other->key == kernel.key; });
       if (!known) reach.others.push_back(&kernel);

@@ -33,6 +33,9 @@ struct KnobReach {
   bool empty() const { return knobs.empty(); }
 };
 
+/// The kernel's text or launch uses the knob.
+bool feeds(const Knob& knob, const ScannedKernel& kernel);
+
 /// EXPECTS: `scan` outlives the answer.
 KnobReach knob_reach(const Mep& mep, const ScanIndex& scan, const Bindings& values);
 

@@ -137,17 +137,17 @@ std::optional<Expression> LaunchModel::dividend(int axis) const {
 }
 
 bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
-  auto from_what = dividend(axis);
-  if (!from_what || from % to == 0) return true;
+  auto divided = dividend(axis);
+  if (!divided || from % to == 0) return true;
   // Of a size of nothing only what rounds up is left: D - 1 of (n + D - 1) / D.
   Bindings nothing = knobs_;
   for (auto& name : divisor(axis)->variables())
     if (auto known = bound_[axis].front().find(name); known != bound_[axis].front().end()) nothing.insert(*known);
   bool constant = true;
-  for (auto& name : from_what->variables()) constant &= knobs_.contains(name);
+  for (auto& name : divided->variables()) constant &= knobs_.contains(name);
   if (constant) return true;  // What was recorded is what is always launched.
-  for (auto& name : from_what->variables()) nothing.try_emplace(name, 0);
-  auto added = from_what->evaluate(nothing);
+  for (auto& name : divided->variables()) nothing.try_emplace(name, 0);
+  auto added = divided->evaluate(nothing);
   return added.ok() && *added * 2 >= from;
 }
 

@@ -296,10 +296,7 @@ Status Runner::learn_region(size_t instance, size_t index, const Results& result
   if (region.size < width) return done();
   std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
   if (!trial) {
-    TrialSettings settings = settings_.trial;
-    settings.launch_limit = std::max(kLeastOnPoison, times(kPatience, run_seconds_[instance]));
-    KERNELIFT_ASSIGN(trial, Trial::start(mep_, *memory_, baseline_, nullptr, settings));
-    trial->end_when([this] { return ended(); });
+    KERNELIFT_ASSIGN(trial, start_trial(nullptr, false, std::max(kLeastOnPoison, times(kPatience, run_seconds_[instance]))));
     if (trial->loaded()) return trial.reset(), done();
   }
   for (std::byte pattern : kPatterns) {

@@ -94,8 +94,10 @@ bool Runner::ended() const {
          (settings_.era && settings_.era->load() > inquiry_.era);
 }
 
-Result<std::unique_ptr<Trial>> Runner::start_trial(const TrialCode* candidate, bool swapped) {
-  KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, candidate, settings_.trial, swapped));
+Result<std::unique_ptr<Trial>> Runner::start_trial(const TrialCode* candidate, bool swapped, std::optional<std::chrono::milliseconds> launch_limit) {
+  TrialSettings settings = settings_.trial;
+  if (launch_limit) settings.launch_limit = *launch_limit;
+  KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, candidate, settings, swapped));
   trial->end_when([this] { return ended(); });
   return trial;
 }

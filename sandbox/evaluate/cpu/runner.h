@@ -94,7 +94,7 @@ class Runner {
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// The evaluation's time is over.
   bool ended() const;
-  Result<std::unique_ptr<Trial>> start_trial(const TrialCode* candidate, bool swapped = false);
+  Result<std::unique_ptr<Trial>> start_trial(const TrialCode* candidate, bool swapped = false, std::optional<std::chrono::milliseconds> launch_limit = {});
   /// Restores, runs, checks canaries and compares. False: the verdict says why not.
   bool verify(Trial& trial, size_t instance, Stage stage, Verdict& verdict);
   /// The perturbed inputs, each with outputs poisoned and with the recorded answer left in them. False as above.
