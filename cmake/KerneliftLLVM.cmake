@@ -1,6 +1,5 @@
 # Static LLVM and Clang 22. Targets that need them link kernelift_llvm (IR, code generation, lld) or
-# kernelift_clang (front end and tooling as well); both reuse precompiled LLVM headers by
-# kernelift_llvm_headers(TARGET) or kernelift_clang_headers(TARGET).
+# kernelift_clang (front end and tooling as well).
 find_package(LLVM 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
 find_package(Clang 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
 find_package(LLD 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)

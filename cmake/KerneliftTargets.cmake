@@ -1,12 +1,37 @@
-# kernelift_library(NAME SOURCES... DEPS...): a static library of one room.
+# kernelift_library(NAME SOURCES... DEPS... [HEADERS common|llvm|clang|none]): a static library of one room.
 # kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary and its CTest tests.
 # kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, never a test.
 include(GoogleTest)
 
+# Reading headers is most of what compiling costs. They are precompiled once for each kind of source, and all targets of
+# that kind share them: kernelift_precompiled(KIND HEADERS... DEPS...), used by kernelift_reuse(TARGET KIND).
+function(kernelift_precompiled kind)
+  cmake_parse_arguments(A "" "" "HEADERS;DEPS;OPTIONS" ${ARGN})
+  file(CONFIGURE OUTPUT precompiled_${kind}.cpp CONTENT "// Its target's precompiled headers are all that it is for.\n")
+  add_library(kernelift_precompiled_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp)
+  target_link_libraries(kernelift_precompiled_${kind} PRIVATE kernelift_options ${A_DEPS})
+  target_compile_options(kernelift_precompiled_${kind} PRIVATE ${A_OPTIONS})
+  list(TRANSFORM A_HEADERS PREPEND ${CMAKE_SOURCE_DIR}/cmake/headers/)
+  target_precompile_headers(kernelift_precompiled_${kind} PRIVATE ${A_HEADERS})
+endfunction()
+function(kernelift_reuse name kind)
+  target_precompile_headers(${name} REUSE_FROM kernelift_precompiled_${kind})
+endfunction()
+kernelift_precompiled(common HEADERS common.h DEPS nlohmann_json::nlohmann_json)
+kernelift_precompiled(llvm HEADERS common.h llvm.h DEPS nlohmann_json::nlohmann_json kernelift_llvm)
+kernelift_precompiled(clang HEADERS common.h llvm.h clang.h DEPS nlohmann_json::nlohmann_json kernelift_clang)
+# Executables are compiled with other flags than libraries are, and so are their headers.
+kernelift_precompiled(test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
+
 function(kernelift_library name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "HEADERS" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   target_link_libraries(${name} PUBLIC kernelift_options ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
+  if(NOT A_HEADERS)
+    kernelift_reuse(${name} common)
+  elseif(NOT A_HEADERS STREQUAL none)
+    kernelift_reuse(${name} ${A_HEADERS})
+  endif()
 endfunction()
 
 function(kernelift_test name)
@@ -22,6 +47,7 @@ function(kernelift_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
+  kernelift_reuse(${name} test)
   # A program's cases run in one process, so that they share what is dear to make: precompiled headers, warm workers. APART:
   # one process for each case. PROCESSES n: dealt out to n. SUITES: those whose cases must not be dealt out, as they share
   # what SetUpTestSuite makes. INTEGRATION: those that run a whole compiler, which have that label. COST: about
@@ -68,15 +94,6 @@ function(kernelift_bench name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} benchmark::benchmark)
-endfunction()
-
-# Precompiles the LLVM headers that nearly every LLVM-facing source includes; one set per target.
-function(kernelift_llvm_headers name)
-  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/llvm_headers.h)
-endfunction()
-function(kernelift_clang_headers name)
-  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/llvm_headers.h
-    ${CMAKE_SOURCE_DIR}/cmake/clang_headers.h)
 endfunction()
 
 # The installed layout, made in the build tree by links: bin/ beside lib/kernelift/{headers,clang,templates,prompts,runtime}.

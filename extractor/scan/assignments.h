@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace kernelift {
 
@@ -23,7 +23,7 @@ struct Assignment {
   const clang::Stmt* place = nullptr;
 };
 
-class Assignments : public clang::RecursiveASTVisitor<Assignments> {
+class Assignments : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Assignments(const clang::FunctionDecl* function);
 
@@ -32,11 +32,11 @@ class Assignments : public clang::RecursiveASTVisitor<Assignments> {
   /// All that `record.name` is given; a null value is one that could not be followed, or a part of it.
   const std::vector<const clang::Expr*>* field(const clang::VarDecl* record, const std::string& name) const;
 
-  bool VisitBinaryOperator(clang::BinaryOperator* op);
-  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call);
-  bool VisitDeclStmt(clang::DeclStmt* statement);
-  bool VisitUnaryOperator(clang::UnaryOperator* op);
-  bool VisitCallExpr(clang::CallExpr* call);
+  bool VisitBinaryOperator(clang::BinaryOperator* op) override;
+  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) override;
+  bool VisitDeclStmt(clang::DeclStmt* statement) override;
+  bool VisitUnaryOperator(clang::UnaryOperator* op) override;
+  bool VisitCallExpr(clang::CallExpr* call) override;
 
  private:
   struct Position {

@@ -48,13 +48,12 @@ ScannedParameter describe(const ParsedUnit& unit, const ParmVarDecl* parameter) 
   return result;
 }
 
-class KernelVisitor : public RecursiveASTVisitor<KernelVisitor> {
+class KernelVisitor : public DynamicRecursiveASTVisitor {
  public:
-  KernelVisitor(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool TraverseStmt(Stmt*) { return true; }  // Kernels are not declared inside bodies.
+  KernelVisitor(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) { ShouldVisitTemplateInstantiations = true; }
+  bool TraverseStmt(Stmt*) override { return true; }  // Kernels are not declared inside bodies.
 
-  bool VisitFunctionDecl(FunctionDecl* function) {
+  bool VisitFunctionDecl(FunctionDecl* function) override {
     if (!function->hasAttr<CUDAGlobalAttr>() || function->isTemplated()) return true;
     const FunctionDecl* definition = nullptr;
     if (!function->isDefined(definition) || !definition || !seen_.insert(definition->getCanonicalDecl()).second)
@@ -95,15 +94,15 @@ class KernelVisitor : public RecursiveASTVisitor<KernelVisitor> {
 };
 
 /// Collects feature words from bodies.
-class FeatureVisitor : public RecursiveASTVisitor<FeatureVisitor> {
+class FeatureVisitor : public DynamicRecursiveASTVisitor {
  public:
   explicit FeatureVisitor(std::set<std::string>& features) : features_(features) {}
-  bool VisitVarDecl(VarDecl* variable) {
+  bool VisitVarDecl(VarDecl* variable) override {
     if (variable->hasAttr<CUDASharedAttr>())
       features_.insert(variable->hasExternalStorage() ? "dynamic-shared" : "shared");
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+  bool VisitDeclRefExpr(DeclRefExpr* reference) override {
     auto* declaration = reference->getDecl();
     for (auto* context = declaration->getDeclContext(); context; context = context->getParent())
       if (auto* space = llvm::dyn_cast<NamespaceDecl>(context)) note_namespace(space->getName());
@@ -115,23 +114,23 @@ class FeatureVisitor : public RecursiveASTVisitor<FeatureVisitor> {
     if (function && function->getIdentifier()) note_function(function->getName());
     return true;
   }
-  bool VisitCallExpr(CallExpr* call) {
+  bool VisitCallExpr(CallExpr* call) override {
     auto* callee = call->getCallee()->IgnoreParenImpCasts();
     if (!call->getDirectCallee() && !call->isTypeDependent() && callee->getType()->isPointerType())
       features_.insert("function-pointers");
     return true;
   }
-  bool VisitMemberExpr(MemberExpr* member) {
+  bool VisitMemberExpr(MemberExpr* member) override {
     if (auto* method = llvm::dyn_cast<CXXMethodDecl>(member->getMemberDecl()))
       for (auto* context = method->getDeclContext(); context; context = context->getParent())
         if (auto* space = llvm::dyn_cast<NamespaceDecl>(context)) note_namespace(space->getName());
     return true;
   }
-  bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr*) { return features_.insert("dynamic-parallelism"), true; }
-  bool VisitAsmStmt(AsmStmt*) { return features_.insert("inline-asm"), true; }
-  bool VisitLambdaExpr(LambdaExpr*) { return features_.insert("device-lambdas"), true; }
-  bool VisitCXXNewExpr(CXXNewExpr*) { return features_.insert("device-heap"), true; }
-  bool VisitExpr(Expr* expression) {
+  bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr*) override { return features_.insert("dynamic-parallelism"), true; }
+  bool VisitAsmStmt(AsmStmt*) override { return features_.insert("inline-asm"), true; }
+  bool VisitLambdaExpr(LambdaExpr*) override { return features_.insert("device-lambdas"), true; }
+  bool VisitCXXNewExpr(CXXNewExpr*) override { return features_.insert("device-heap"), true; }
+  bool VisitExpr(Expr* expression) override {
     auto type = expression->getType();
     if (type.isNull() || type->isDependentType()) return true;
     auto canonical = type.getCanonicalType().getUnqualifiedType();

@@ -18,9 +18,9 @@ namespace {
 using namespace clang;
 
 /// Integer constants declared inside bodies.
-class LocalConstants : public RecursiveASTVisitor<LocalConstants> {
+class LocalConstants : public DynamicRecursiveASTVisitor {
  public:
-  bool VisitVarDecl(VarDecl* variable) {
+  bool VisitVarDecl(VarDecl* variable) override {
     if (variable->isLocalVarDecl()) all.push_back(variable);
     return true;
   }
@@ -40,7 +40,7 @@ bool is_constant(const Expr* e) {
 
 /// The constants that device text does more with than to compare: literals by where they are spelled (in a macro's
 /// definition, if one brought them), others by where they are declared, which a template's instances share.
-class TurnableUses : public RecursiveASTVisitor<TurnableUses> {
+class TurnableUses : public DynamicRecursiveASTVisitor {
  public:
   TurnableUses(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
 
@@ -52,29 +52,29 @@ class TurnableUses : public RecursiveASTVisitor<TurnableUses> {
   bool any_of(SourceLocation place) const { return places_.count(place) > 0; }
   bool any_of(const ValueDecl* constant) const { return any_of(constant->getCanonicalDecl()->getLocation()); }
 
-  bool TraverseStmt(Stmt* statement) { return left_out_.count(statement) || RecursiveASTVisitor::TraverseStmt(statement); }
-  bool VisitFunctionDecl(FunctionDecl* function) {
+  bool TraverseStmt(Stmt* statement) override { return left_out_.count(statement) || DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+  bool VisitFunctionDecl(FunctionDecl* function) override {
     if (is_host_only(function) && function->doesThisDeclarationHaveABody()) left_out_.insert(function->getBody());
     return true;
   }
-  bool VisitForStmt(ForStmt* loop) { return bound(loop->getCond()), true; }
-  bool VisitWhileStmt(WhileStmt* loop) { return bound(loop->getCond()), true; }
-  bool VisitDoStmt(DoStmt* loop) { return bound(loop->getCond()), true; }
-  bool VisitBinaryOperator(BinaryOperator* op) {
+  bool VisitForStmt(ForStmt* loop) override { return bound(loop->getCond()), true; }
+  bool VisitWhileStmt(WhileStmt* loop) override { return bound(loop->getCond()), true; }
+  bool VisitDoStmt(DoStmt* loop) override { return bound(loop->getCond()), true; }
+  bool VisitBinaryOperator(BinaryOperator* op) override {
     if (op->isComparisonOp()) compare(op, op->getLHS(), op->getRHS());
     return true;
   }
-  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {  // In a template's pattern any operator may be one.
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) override {  // In a template's pattern any operator may be one.
     if (call->isComparisonOp()) compare(call, call->getArg(0), call->getArg(1));
     return true;
   }
-  bool VisitCaseStmt(CaseStmt* label) { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
-  bool VisitAttributedStmt(AttributedStmt* statement) {
+  bool VisitCaseStmt(CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
+  bool VisitAttributedStmt(AttributedStmt* statement) override {
     for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
     return true;
   }
-  bool VisitIntegerLiteral(IntegerLiteral* literal) { return places_.insert(unit_.sources.getSpellingLoc(literal->getLocation())), true; }
-  bool VisitDeclRefExpr(DeclRefExpr* e) { return places_.insert(e->getDecl()->getCanonicalDecl()->getLocation()), true; }
+  bool VisitIntegerLiteral(IntegerLiteral* literal) override { return places_.insert(unit_.sources.getSpellingLoc(literal->getLocation())), true; }
+  bool VisitDeclRefExpr(DeclRefExpr* e) override { return places_.insert(e->getDecl()->getCanonicalDecl()->getLocation()), true; }
 
  private:
   void compare(const Expr* comparison, const Expr* left, const Expr* right) {

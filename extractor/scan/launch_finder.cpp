@@ -20,9 +20,9 @@ const FunctionDecl* kernel_of(const DeclRefExpr* reference) {
 }
 
 /// What a function assigns to its pointers: `kernel = wide ? &k4 : &k1;` in one branch or several.
-class PointerValues : public RecursiveASTVisitor<PointerValues> {
+class PointerValues : public DynamicRecursiveASTVisitor {
  public:
-  bool VisitBinaryOperator(BinaryOperator* op) {
+  bool VisitBinaryOperator(BinaryOperator* op) override {
     auto* reference = op->getOpcode() == BO_Assign ? llvm::dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
     if (variable && variable->getType()->isPointerType()) values[variable].push_back(op->getRHS());
@@ -32,10 +32,10 @@ class PointerValues : public RecursiveASTVisitor<PointerValues> {
 };
 
 /// Every __global__ function named in an expression, through local pointers to kernels.
-class KernelNames : public RecursiveASTVisitor<KernelNames> {
+class KernelNames : public DynamicRecursiveASTVisitor {
  public:
   explicit KernelNames(const PointerValues& pointers) : pointers_(pointers) {}
-  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+  bool VisitDeclRefExpr(DeclRefExpr* reference) override {
     if (auto* kernel = kernel_of(reference)) names.push_back(kernel), references.push_back(reference);
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     if (!variable || !seen_.insert(variable).second) return true;
@@ -52,16 +52,15 @@ class KernelNames : public RecursiveASTVisitor<KernelNames> {
   std::set<const VarDecl*> seen_;
 };
 
-class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
+class LaunchVisitor : public DynamicRecursiveASTVisitor {
  public:
-  explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit) { ShouldVisitTemplateInstantiations = true; }
 
-  bool TraverseStmt(Stmt* statement) {
+  bool TraverseStmt(Stmt* statement) override {
     // Bodies are walked from VisitFunctionDecl, which knows whose they are.
-    return !inside_ || RecursiveASTVisitor::TraverseStmt(statement);
+    return !inside_ || DynamicRecursiveASTVisitor::TraverseStmt(statement);
   }
-  bool VisitFunctionDecl(FunctionDecl* function) {
+  bool VisitFunctionDecl(FunctionDecl* function) override {
     if (!function->doesThisDeclarationHaveABody() || inside_ || !function->getBody()) return true;
     GeometryReader geometry(unit_, function);
     PointerValues pointers;
@@ -71,7 +70,7 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     inside_ = false;
     return true;
   }
-  bool VisitVarDecl(VarDecl* variable) {
+  bool VisitVarDecl(VarDecl* variable) override {
     // A table of kernels at file scope: nothing there is a launch.
     if (inside_ || !variable->getInit()) return true;
     PointerValues none;
@@ -80,14 +79,14 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     for (auto* reference : names.references) named_.emplace(reference, kernel_of(reference));
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+  bool VisitDeclRefExpr(DeclRefExpr* reference) override {
     if (auto* kernel = kernel_of(reference)) named_.emplace(reference, kernel);
     return true;
   }
   // A template's argument is seen where its instance uses it.
-  bool TraverseTemplateArgumentLoc(const TemplateArgumentLoc&) { return true; }
+  bool TraverseTemplateArgumentLoc(const TemplateArgumentLoc&) override { return true; }
 
-  bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr* call) {
+  bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr* call) override {
     auto* config = call->getConfig();
     if (!config) return true;
     FoundLaunch found;
@@ -97,7 +96,7 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
     finish(found, call, spelled_by_user_macro(config->getBeginLoc()));
     return true;
   }
-  bool VisitCallExpr(CallExpr* call) {
+  bool VisitCallExpr(CallExpr* call) override {
     auto* callee = call->getDirectCallee();
     if (!callee || !callee->getIdentifier() || llvm::isa<CUDAKernelCallExpr>(call)) return true;
     auto name = callee->getName();
@@ -228,10 +227,10 @@ class LaunchVisitor : public RecursiveASTVisitor<LaunchVisitor> {
   }
   /// How many launches of this function take `config`.
   int uses_of(const VarDecl* config) const {
-    struct Counter : RecursiveASTVisitor<Counter> {
+    struct Counter : DynamicRecursiveASTVisitor {
       const VarDecl* config;
       int count = 0;
-      bool VisitCallExpr(CallExpr* call) {
+      bool VisitCallExpr(CallExpr* call) override {
         auto* callee = call->getDirectCallee();
         if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaLaunchKernelEx")) return true;
         auto* address = call->getNumArgs() ? llvm::dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts()) : nullptr;

@@ -66,11 +66,11 @@ std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* funct
   return std::nullopt;
 }
 
-class HostBodies : public RecursiveASTVisitor<HostBodies> {
+class HostBodies : public DynamicRecursiveASTVisitor {
  public:
   explicit HostBodies(const ParsedUnit& unit) : unit_(unit) {}
-  bool TraverseStmt(Stmt*) { return true; }
-  bool VisitFunctionDecl(FunctionDecl* function) {
+  bool TraverseStmt(Stmt*) override { return true; }
+  bool VisitFunctionDecl(FunctionDecl* function) override {
     if (auto cut = body_of(unit_, function)) cuts.push_back(*cut);
     return true;
   }
@@ -80,12 +80,12 @@ class HostBodies : public RecursiveASTVisitor<HostBodies> {
   const ParsedUnit& unit_;
 };
 
-class Walker : public RecursiveASTVisitor<Walker> {
+class Walker : public DynamicRecursiveASTVisitor {
  public:
   Walker(const ParsedUnit& unit, const SourceItems& items, const ClosureOptions& options, Closure& closure)
-      : unit_(unit), items_(items), options_(options), closure_(closure) {}
-
-  bool shouldVisitImplicitCode() const { return true; }
+      : unit_(unit), items_(items), options_(options), closure_(closure) {
+    ShouldVisitImplicitCode = true;
+  }
 
   void run(const FunctionDecl* kernel) {
     use(kernel);
@@ -102,15 +102,15 @@ class Walker : public RecursiveASTVisitor<Walker> {
   }
 
   // --- what an expression, type or name mentions -------------------------------------------------------------------
-  bool VisitDeclRefExpr(DeclRefExpr* e) { return use(e->getDecl()), use(e->getFoundDecl()), true; }
-  bool VisitMemberExpr(MemberExpr* e) { return use(e->getMemberDecl()), use(e->getFoundDecl().getDecl()), true; }
-  bool VisitCXXConstructExpr(CXXConstructExpr* e) { return use(e->getConstructor()), true; }
-  bool VisitCXXInheritedCtorInitExpr(CXXInheritedCtorInitExpr* e) { return use(e->getConstructor()), true; }
-  bool VisitCXXNewExpr(CXXNewExpr* e) { return use(e->getOperatorNew()), use(e->getOperatorDelete()), true; }
-  bool VisitCXXDeleteExpr(CXXDeleteExpr* e) { return use(e->getOperatorDelete()), true; }
-  bool VisitCXXDefaultArgExpr(CXXDefaultArgExpr* e) { return TraverseStmt(e->getExpr()); }
-  bool VisitCXXDefaultInitExpr(CXXDefaultInitExpr* e) { return TraverseStmt(e->getExpr()); }
-  bool VisitOverloadExpr(OverloadExpr* e) {
+  bool VisitDeclRefExpr(DeclRefExpr* e) override { return use(e->getDecl()), use(e->getFoundDecl()), true; }
+  bool VisitMemberExpr(MemberExpr* e) override { return use(e->getMemberDecl()), use(e->getFoundDecl().getDecl()), true; }
+  bool VisitCXXConstructExpr(CXXConstructExpr* e) override { return use(e->getConstructor()), true; }
+  bool VisitCXXInheritedCtorInitExpr(CXXInheritedCtorInitExpr* e) override { return use(e->getConstructor()), true; }
+  bool VisitCXXNewExpr(CXXNewExpr* e) override { return use(e->getOperatorNew()), use(e->getOperatorDelete()), true; }
+  bool VisitCXXDeleteExpr(CXXDeleteExpr* e) override { return use(e->getOperatorDelete()), true; }
+  bool VisitCXXDefaultArgExpr(CXXDefaultArgExpr* e) override { return TraverseStmt(e->getExpr()); }
+  bool VisitCXXDefaultInitExpr(CXXDefaultInitExpr* e) override { return TraverseStmt(e->getExpr()); }
+  bool VisitOverloadExpr(OverloadExpr* e) override {
     for (NamedDecl* candidate : e->decls()) {
       auto* target = candidate->getUnderlyingDecl();
       auto* pattern = llvm::dyn_cast<FunctionTemplateDecl>(target);
@@ -124,45 +124,45 @@ class Walker : public RecursiveASTVisitor<Walker> {
     return true;
   }
   /// `#pragma unroll N` and its kin: the visitor walks a statement's attributes, but not by itself.
-  bool VisitAttributedStmt(AttributedStmt* statement) {
+  bool VisitAttributedStmt(AttributedStmt* statement) override {
     for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
     return true;
   }
-  bool VisitExpr(Expr* e) { return use_type(e->getType()), true; }
-  bool VisitTypedefType(TypedefType* t) { return use(t->getDecl()), true; }
-  bool VisitTagType(TagType* t) { return use(t->getDecl()), true; }
-  bool VisitUsingType(UsingType* t) { return use(t->getDecl()), true; }
-  bool VisitUnresolvedUsingType(UnresolvedUsingType* t) { return use(t->getDecl()), true; }
-  bool TraverseTemplateName(TemplateName name) {
+  bool VisitExpr(Expr* e) override { return use_type(e->getType()), true; }
+  bool VisitTypedefType(TypedefType* t) override { return use(t->getDecl()), true; }
+  bool VisitTagType(TagType* t) override { return use(t->getDecl()), true; }
+  bool VisitUsingType(UsingType* t) override { return use(t->getDecl()), true; }
+  bool VisitUnresolvedUsingType(UnresolvedUsingType* t) override { return use(t->getDecl()), true; }
+  bool TraverseTemplateName(TemplateName name) override {
     if (auto* shadow = name.getAsUsingShadowDecl()) use(shadow);
     use(name.getAsTemplateDecl());
-    return RecursiveASTVisitor::TraverseTemplateName(name);
+    return DynamicRecursiveASTVisitor::TraverseTemplateName(name);
   }
-  bool TraverseNestedNameSpecifier(NestedNameSpecifier name) {
-    return use_qualifier(name), RecursiveASTVisitor::TraverseNestedNameSpecifier(name);
+  bool TraverseNestedNameSpecifier(NestedNameSpecifier name) override {
+    return use_qualifier(name), DynamicRecursiveASTVisitor::TraverseNestedNameSpecifier(name);
   }
-  bool TraverseNestedNameSpecifierLoc(NestedNameSpecifierLoc name) {
-    return use_qualifier(name.getNestedNameSpecifier()), RecursiveASTVisitor::TraverseNestedNameSpecifierLoc(name);
+  bool TraverseNestedNameSpecifierLoc(NestedNameSpecifierLoc name) override {
+    return use_qualifier(name.getNestedNameSpecifier()), DynamicRecursiveASTVisitor::TraverseNestedNameSpecifierLoc(name);
   }
-  bool TraverseConceptReference(ConceptReference* reference) {
+  bool TraverseConceptReference(ConceptReference* reference) override {
     use(reference->getNamedConcept());
-    return RecursiveASTVisitor::TraverseConceptReference(reference);
+    return DynamicRecursiveASTVisitor::TraverseConceptReference(reference);
   }
-  bool VisitUsingDirectiveDecl(UsingDirectiveDecl* d) { return use_namespace(d->getNominatedNamespace()), true; }
-  bool VisitNamespaceAliasDecl(NamespaceAliasDecl* d) {
+  bool VisitUsingDirectiveDecl(UsingDirectiveDecl* d) override { return use_namespace(d->getNominatedNamespace()), true; }
+  bool VisitNamespaceAliasDecl(NamespaceAliasDecl* d) override {
     return use(d->getAliasedNamespace()), use_namespace(d->getNamespace()), true;
   }
-  bool VisitUsingDecl(UsingDecl* d) {
+  bool VisitUsingDecl(UsingDecl* d) override {
     for (auto* shadow : d->shadows()) use(shadow->getTargetDecl());
     return true;
   }
-  bool VisitVarDecl(VarDecl* v) {
+  bool VisitVarDecl(VarDecl* v) override {
     if (v->hasGlobalStorage() && !v->isStaticLocal()) closure_.variables.insert(v->getCanonicalDecl());
     return use_type(v->getType()), true;
   }
 
   // --- host bodies are cut -----------------------------------------------------------------------------------------
-  bool VisitFunctionDecl(FunctionDecl* function) {
+  bool VisitFunctionDecl(FunctionDecl* function) override {
     auto cut = body_of(unit_, function);
     if (!cut) return true;
     closure_.cuts.push_back(*cut);
@@ -171,14 +171,14 @@ class Walker : public RecursiveASTVisitor<Walker> {
       for (auto* initializer : constructor->inits()) skipped_.insert(initializer);
     return true;
   }
-  bool TraverseStmt(Stmt* statement) {
+  bool TraverseStmt(Stmt* statement) override {
     if (!statement || skipped_.count(statement)) return true;
-    return RecursiveASTVisitor::TraverseStmt(statement);
+    return DynamicRecursiveASTVisitor::TraverseStmt(statement);
   }
-  bool TraverseConstructorInitializer(CXXCtorInitializer* initializer) {
+  bool TraverseConstructorInitializer(CXXCtorInitializer* initializer) override {
     if (skipped_.count(initializer)) return true;
     if (auto* type = initializer->getTypeSourceInfo()) use_type(type->getType());
-    return RecursiveASTVisitor::TraverseConstructorInitializer(initializer);
+    return DynamicRecursiveASTVisitor::TraverseConstructorInitializer(initializer);
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/ExprCXX.h>
-#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Lex/Lexer.h>
 #include <clang/Lex/PPCallbacks.h>
@@ -103,11 +103,11 @@ bool on_device(const clang::FunctionDecl& function) {
   return function.hasAttr<clang::CUDADeviceAttr>() || function.hasAttr<clang::CUDAGlobalAttr>();
 }
 
-class Declarations : public clang::RecursiveASTVisitor<Declarations> {
+class Declarations : public clang::DynamicRecursiveASTVisitor {
  public:
   Declarations(Recorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
 
-  bool VisitDecl(clang::Decl* decl) {
+  bool VisitDecl(clang::Decl* decl) override {
     for (auto* attribute : decl->attrs()) switch (attribute->getKind()) {
         case clang::attr::Constructor:
         case clang::attr::Destructor:
@@ -125,7 +125,7 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
     return true;
   }
 
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->isImplicit() || function->isDefaulted() || function->isDeleted() || on_device(*function) ||
         llvm::isa<clang::CXXDeductionGuideDecl>(function))
       return true;
@@ -133,7 +133,7 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
     return true;
   }
 
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit()) return true;
     if (variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>() ||
         variable->hasAttr<clang::CUDASharedAttr>() || variable->hasAttr<clang::HIPManagedAttr>())
@@ -150,15 +150,15 @@ class Declarations : public clang::RecursiveASTVisitor<Declarations> {
     return true;
   }
 
-  bool VisitFileScopeAsmDecl(clang::FileScopeAsmDecl* decl) {
+  bool VisitFileScopeAsmDecl(clang::FileScopeAsmDecl* decl) override {
     add("file-scope-asm", recorder_.text(decl->getSourceRange()), decl->getLocation());
     return true;
   }
-  bool VisitAsmStmt(clang::AsmStmt* statement) {
+  bool VisitAsmStmt(clang::AsmStmt* statement) override {
     add("inline-asm", recorder_.text(statement->getSourceRange()), statement->getAsmLoc());
     return true;
   }
-  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* call) {
+  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* call) override {
     add("launch", recorder_.text(call->getSourceRange()), call->getBeginLoc());
     return true;
   }

@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kDiagnostics = 2000;   ///< Characters of diagnostics kept.
 
 /// Definitions written in the main file, in order.
-class Definitions : public clang::RecursiveASTVisitor<Definitions> {
+class Definitions : public clang::DynamicRecursiveASTVisitor {
  public:
   Definitions(clang::SourceManager& sources, std::vector<const clang::FunctionDecl*>& found) : sources_(sources), found_(found) {}
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->doesThisDeclarationHaveABody() && sources_.isWrittenInMainFile(function->getLocation()) && !function->isImplicit())
       found_.push_back(function);
     return true;

@@ -1,7 +1,7 @@
 // block_context.h as LLVM sees it: field numbers of kl_thread and kl_block, and the struct types themselves. Loads of
 // a block's fields are invariant while a kernel runs, and say so, so that the optimiser hoists them out of every loop.
 #pragma once
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

@@ -2,7 +2,7 @@
 // (convergent, noreturn), so that passes can find and reason about them by name; lower_services() then turns each
 // into an indirect call through the image's services table (block_context.h, kl_services).
 #pragma once
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

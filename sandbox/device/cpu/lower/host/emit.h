@@ -2,7 +2,7 @@
 #pragma once
 #include <llvm/Target/TargetMachine.h>
 
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 #include "core/base/result.h"
 
 namespace kernelift::cpu {

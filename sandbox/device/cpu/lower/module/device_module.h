@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 #include "core/base/result.h"
 
 namespace kernelift::cpu {

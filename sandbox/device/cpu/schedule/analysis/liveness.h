@@ -1,6 +1,6 @@
 // Which values of a function are needed at the start of given blocks.
 #pragma once
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

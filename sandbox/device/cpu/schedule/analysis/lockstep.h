@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

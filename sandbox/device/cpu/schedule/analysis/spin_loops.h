@@ -1,7 +1,7 @@
 // Finds loops that may wait for another thread: whose exit depends on what an atomic operation, a volatile load or a
 // load beside a fence returned. On fibers such loops must yield, or the thread they wait for never runs.
 #pragma once
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

@@ -1,7 +1,7 @@
 // Finds kernels whose threads hand each other values through memory with no barrier in between. That is a race,
 // and old code that relies on a warp's lanes moving together is full of it: a loop over threads would answer wrong.
 #pragma once
-#include "cmake/llvm_headers.h"
+#include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {
 

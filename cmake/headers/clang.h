@@ -1,7 +1,7 @@
-// Precompiled for every target that calls kernelift_clang_headers(): the Clang front end.
+// Precompiled for libraries with HEADERS clang, after llvm.h: the front end.
 #pragma once
 #include <clang/AST/ASTContext.h>
-#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Lex/Lexer.h>

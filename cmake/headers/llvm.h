@@ -1,4 +1,4 @@
-// Precompiled for every target that calls kernelift_llvm_headers(): the LLVM headers our IR code uses everywhere.
+// Precompiled for libraries with HEADERS llvm, after common.h: what our IR code uses everywhere.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
@@ -11,9 +11,3 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
-
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>

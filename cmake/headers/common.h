@@ -1,0 +1,19 @@
+// Precompiled for every library and test: what nearly all sources read. No <iostream>, whose initialiser would be in each.
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
