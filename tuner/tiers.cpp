@@ -35,7 +35,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       if (KernelSource::parse(source, set).ok()) break;
     }
     RuleContext context = RuleContext::of(mep);
-    context.bound = bound;
+    context.bound = bound, context.on_cpu = options.on_cpu;
     proposers.push_back(std::make_unique<RuleProposer>(std::move(context), std::move(arguments)));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));

@@ -13,6 +13,7 @@ struct TierOptions {
   std::vector<std::string> tiers = {"source", "params", "compiler"};
   std::string strategy = "portfolio";        ///< Of the searchers, see search/searcher.h.
   uint64_t seed = 1;
+  bool on_cpu = false;                       ///< Candidates run on the CPU device.
   /// Sets of clang arguments for the source tier, to be tried in order until the kernel parses (our headers, a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;

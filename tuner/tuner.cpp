@@ -281,7 +281,10 @@ std::vector<const RunTrial*> Tuning::likely(size_t count, bool applicable_only) 
 
 bool Tuning::leads(const RunTrial* trial) const {
   const std::vector<const RunTrial*> alone{trial};
-  return likely(1, false) == alone || likely(1, true) == alone;
+  if (likely(1, true) == alone) return true;
+  // Where no patch can come of a recipe, the best of them does not end the search for one.
+  bool patches_sought = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->tier() != "compiler"; });
+  return (options_.recipes_apply || !patches_sought) && likely(1, false) == alone;
 }
 
 bool Tuning::gained(bool applicable_only) const {

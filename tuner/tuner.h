@@ -42,6 +42,7 @@ struct TuneOptions {
   int64_t evaluations = 0;              ///< Candidates measured in the whole run, the original not counted; 0: none.
   uint64_t seed = 1;
   size_t finalists = 3;                 ///< Confirmed of each kind: overall, and applicable as a source patch.
+  bool recipes_apply = true;            ///< `apply` has a way for what only a recipe gains: not on the CPU device.
   const std::atomic<bool>* interrupted = nullptr;   ///< Set by SIGINT: stop at once, everything is stored.
   std::function<void(const Progress&)> progress;
 };

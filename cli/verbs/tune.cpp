@@ -133,11 +133,12 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
   return made;
 }
 
+bool on_cpu(const Context& context) { return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver()); }
+
 /// What the original's time goes into, where that costs little of the budget: the tiers try first what suits it.
 std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
   constexpr double kWorthSeconds = 60;  // Reading the counters takes some three.
-  bool on_gpu = context.device.starts_with("cuda") || (context.device == "auto" && has_nvidia_driver());
-  if (!on_gpu || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
+  if (on_cpu(context) || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
   ReplayOptions replaying;
   replaying.device = context.device, replaying.cold = false, replaying.counters = true;
   auto report = replay(folder, replaying);
@@ -164,8 +165,8 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   auto compiled = report.tiers.find("compiler");
   size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
   line("Best as source and parameters: ", report.best_applicable, report.tried - by_compiler);
-  bool same = report.best && report.best_applicable && report.best->id == report.best_applicable->id;
-  if (!same) line("Best with the compiler tier:   ", report.best, by_compiler);
+  bool asked = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
+  if (asked && !(report.best && report.best->applicable())) line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   context.say("Run: " + run.file().string());
 }
@@ -231,6 +232,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     tier.llm = llm;
   }
   tier.seed = tuning.seed;
+  tier.on_cpu = on_cpu(context);
+  tuning.recipes_apply = !tier.on_cpu;
   KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));
   interrupted = false;

@@ -270,6 +270,20 @@ TEST_F(TunerTest, KeepsInAShortTimeWhatConfirmingAWinnerNeeds) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
+TEST_F(TunerTest, SearchesForAPatchWhenOnlyARecipeWinsThatNoneCanExpress) {
+  auto last_submitted = [&](bool recipes_apply) {
+    RunStore run = std::move(*RunStore::create(file_.string() + (recipes_apply ? "-apply" : "-do-not"), meta()));
+    FakeTime time;
+    TimedEvaluator evaluator(time, {.evaluation = 0.3, .calibration = 3, .confirmation = 10, .least = 0.9},
+                             [](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 0.9 : 1.2); });
+    options_.seconds = 24, options_.clock = time.clock(), options_.started = time.now(), options_.recipes_apply = recipes_apply;
+    EXPECT_TRUE(tune_into(run, evaluator).ok());
+    return evaluator.last_submitted / options_.seconds;
+  };
+  EXPECT_LT(last_submitted(true), 0.6) << "what wins is confirmed";
+  EXPECT_GT(last_submitted(false), 0.7);
+}
+
 TEST_F(TunerTest, KeepsWhatTheFirstConfirmationNeedsBesideItsSamples) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;

@@ -34,6 +34,7 @@ struct RuleContext {
   uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
 
   Bound bound = Bound::Unknown;
+  bool on_cpu = false;                        ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
 
   static RuleContext of(const Mep& mep);
   /// Whether the pointer is one of the kernel's whose memory nothing else was seen to lead to.

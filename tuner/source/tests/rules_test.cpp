@@ -205,6 +205,9 @@ TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
 
 TEST(LaunchBounds, StateTheRecordedBlock) {
   EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}), HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
+  RuleContext on_cpu = facts();
+  on_cpu.on_cpu = true;
+  EXPECT_EQ(after("launch_bounds", kProduct, {{"min_blocks", 2}}, 0, on_cpu), "") << "where they change nothing";
 }
 
 TEST(LaunchBounds, FollowTheKnobsThatTheLaunchTakesItsBlockFrom) {

@@ -2,7 +2,7 @@
 // multiprocessor, so that it can trade registers against occupancy. A larger block fails to launch then, in the search and
 // in the user's hands. So there is a bound only where every launch spells its block in numbers, or all take it from the same
 // macros or constants, with which the bound is then spelled; not where they are out of the kernel's sight, and not where a
-// block is computed when the program runs.
+// block is computed when the program runs. The CPU device has no such trade.
 #include <clang/AST/Attr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() || (facts.most_threads == 0 && facts.threads_text.empty())) return {};
+  if (facts.on_cpu || !kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() || (facts.most_threads == 0 && facts.threads_text.empty())) return {};
   auto name = source.offset(kernel->getQualifierLoc() ? kernel->getQualifierLoc().getBeginLoc() : kernel->getLocation());
   if (!name) return {};
   int64_t blocks = values.at("min_blocks");
