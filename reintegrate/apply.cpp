@@ -100,7 +100,7 @@ class Apply {
     launches_file_ = journal_->folder() / "embedded-launches.txt";
     if (patch_.embeds()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
     commands_.emplace(r_.root, environment, journal_->folder());
-    report_.kernel = r_.mep.kernel_name;
+    report_.kernel = r_.mep.kernel_name, report_.candidate = r_.candidate_id;
     report_.diff = patch_.diff();
     report_.embeds = patch_.embeds();
     for (auto& change : patch_.changes) report_.files.push_back(change.name);

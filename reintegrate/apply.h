@@ -21,6 +21,7 @@ struct ApplyRequest {
   Mep mep;
   std::string original;                    ///< kernel.cu of the MEP.
   Candidate candidate;
+  int64_t candidate_id = 0;                ///< Its number in the run; 0: not known.
   std::optional<EmbeddedCode> embedded;    ///< Instead of the candidate's source: its PTX, in a generated header.
   std::optional<ScanIndex> scan;           ///< Who else uses what is changed; optional.
   Prediction predicted;                    ///< From the run and the capture's profile.

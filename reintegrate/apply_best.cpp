@@ -238,7 +238,7 @@ class Choice {
     bool source = trial.applicable() && offer_.embedding != Embedding::Only;
     if (!source && trial.counter("embedded_speedup") == 0) return kOnlyAgainstClang;
     char low[64];
-    std::snprintf(low, sizeof low, "confirmed, its gain is only %.3fx or more", source ? figures.speedup_low() : embedded_gain(trial).low);
+    std::snprintf(low, sizeof low, "when confirmed, only %.3fx was sure", source ? figures.speedup_low() : embedded_gain(trial).low);
     return low;
   }
 
@@ -251,10 +251,9 @@ class Choice {
     tried_.insert(patch_.diff()), ++trials_;
     tried_label_ = label(way);
     ApplyRequest request = offer_.request;
-    request.candidate = way.trial.candidate;
+    request.candidate = way.trial.candidate, request.candidate_id = way.trial.id;
     request.predicted = predicted(way);
     KERNELIFT_ASSIGN(report_, apply(request));
-    report_->candidate = way.trial.id;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:

@@ -127,6 +127,7 @@ class Loop {
   }
 
   Status prepare() {
+    KERNELIFT_TRY(PatchJournal::none_at_work(state_));  // Or its patch would be built and recorded as the original.
     if (PatchJournal::interrupted(state_)) {
       KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
       for (auto& note : notes_of(leftovers)) context_.note(note);

@@ -130,6 +130,13 @@ TEST_F(Journal, RefusesASecondApply) {
   auto second = PatchJournal::open(request.state, leftovers);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().exit, Exit::Refused);
+  EXPECT_EQ(PatchJournal::none_at_work(request.state).error().exit, Exit::Refused) << "nor may anything be built meanwhile";
+}
+
+TEST_F(Journal, IsNobodysAtWorkWhereNoneIsOpen) {
+  EXPECT_TRUE(PatchJournal::none_at_work(request.state).ok());
+  { PatchJournal ended = open(); }
+  EXPECT_TRUE(PatchJournal::none_at_work(request.state).ok());
 }
 
 TEST_F(Journal, RefusesAReadOnlyFileByName) {

@@ -46,6 +46,12 @@ PatchJournal::~PatchJournal() {
   }
 }
 
+namespace {
+Error at_work(const fs::path& lock) {
+  return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
+}
+}  // namespace
+
 Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& leftovers) {
   PatchJournal journal;
   KERNELIFT_TRY(create_state_folder(state));
@@ -56,7 +62,7 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (journal.lock_ < 0) return file_error("write", lock);
   if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0)
-    return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
+    return at_work(lock);
   KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
   for (int n = 1;; ++n) {
     journal.folder_ = journal.state_ / std::to_string(n);
@@ -69,11 +75,15 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
 
 bool PatchJournal::interrupted(const fs::path& state) {
   std::error_code code;
-  if (!fs::exists(state / "apply" / "journal.json", code)) return false;
-  int lock = ::open((state / "apply" / "lock").c_str(), O_RDWR | O_CLOEXEC);
-  bool at_work = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0;
-  if (lock >= 0) close(lock);
-  return !at_work;
+  return fs::exists(state / "apply" / "journal.json", code) && none_at_work(state).ok();
+}
+
+Status PatchJournal::none_at_work(const fs::path& state) {
+  fs::path lock = state / "apply" / "lock";
+  int file = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
+  bool held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0;
+  if (file >= 0) close(file);
+  return held ? at_work(lock) : done();
 }
 
 Status PatchJournal::check_writable(const SourcePatch& patch) {

@@ -26,6 +26,8 @@ class PatchJournal {
   static Result<PatchJournal> open(const std::filesystem::path& state, Restoration& leftovers);
   /// True where a patch is unfinished and nobody is at work on it: open() would put files back.
   static bool interrupted(const std::filesystem::path& state);
+  /// Refused while an apply is at work: its patch may stand in the sources, or in what was built of them.
+  static Status none_at_work(const std::filesystem::path& state);
   PatchJournal(PatchJournal&&) noexcept;
   ~PatchJournal();                        ///< Puts back what is not finished.
 
