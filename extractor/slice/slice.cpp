@@ -28,11 +28,12 @@ struct Parsed {
   std::set<std::string> undefined;  ///< Mangled names of what another unit defines.
 };
 
-/// "template __global__ void ns::k<float, 8>(const float *, int);" for an instance of a template.
+/// "template __global__ void ::ns::k<float, 8>(const float *, int);" for an instance of a template. Named from the outermost
+/// namespace: by a bare name a template of an unnamed namespace cannot be instantiated from outside it.
 std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* kernel) {
   auto kind = kernel->getTemplateSpecializationKind();
   if (kind == clang::TSK_Undeclared || kind == clang::TSK_ExplicitSpecialization) return "";
-  std::string line = "template __global__ void " + spelled_name(unit, kernel) + "(";
+  std::string line = "template __global__ void ::" + spelled_name(unit, kernel) + "(";
   for (unsigned i = 0; i < kernel->getNumParams(); ++i)
     line += (i ? ", " : "") + spelled_type(unit, kernel->getParamDecl(i)->getType().getUnqualifiedType());
   return line + ");";

@@ -22,6 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSource = R"(#include <cuda_runtime.h>
 #define BLOCK 64
+namespace {
+template <bool Negated> __global__ void buried(float* p) { p[0] = Negated ? -p[1] : p[1]; }
+}
 namespace app {
 struct Cell { float value, weight; };
 namespace {
@@ -40,6 +43,7 @@ void run(const Cell* cells, float* out, int n) {
   smooth<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(cells, out, n);
   other<<<1, 1>>>(nullptr);
   hidden<3><<<1, 1>>>(out);
+  buried<true><<<1, 1>>>(out);
   twice<<<1, 32>>>(out);
   twice<<<1, 32>>>((double*)nullptr);
 }
@@ -161,17 +165,20 @@ TEST_F(ExtractForNvccTest, JoinsSliceAndCaptureIntoAProgramThatNvccBuilds) {
   build_with_nvcc(*folder);
 }
 
-TEST_F(ExtractForNvccTest, BuildsATemplateOfAnUnnamedNamespaceWithNvcc) {
+TEST_F(ExtractForNvccTest, BuildsTemplatesOfUnnamedNamespacesWithNvcc) {
   scan();
-  auto request = options("hidden");
-  request.synthesise = true;
-  auto folder = extract_mep(request);
-  ASSERT_TRUE(folder.ok()) << folder.error().message;
-  auto mep = Mep::read(*folder);
-  ASSERT_TRUE(mep.ok());
-  auto text = *read_text(*folder / "kernel.cu");
-  EXPECT_EQ(mep->origins.size(), size_t(std::count(text.begin(), text.end(), '\n')));
-  build_with_nvcc(*folder);
+  for (const char* kernel : {"hidden", "buried"}) {
+    auto request = options(kernel);
+    request.synthesise = true;
+    auto folder = extract_mep(request);
+    ASSERT_TRUE(folder.ok()) << folder.error().message;
+    auto mep = Mep::read(*folder);
+    ASSERT_TRUE(mep.ok());
+    EXPECT_TRUE(mep->proven) << mep->proof_note;
+    auto text = *read_text(*folder / "kernel.cu");
+    EXPECT_EQ(mep->origins.size(), size_t(std::count(text.begin(), text.end(), '\n')));
+    build_with_nvcc(*folder);
+  }
 }
 
 TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {

@@ -126,6 +126,25 @@ void run(int* x) { alias::k<<<1, 1>>>(x); }
   EXPECT_TRUE(has(slice, "inline namespace v1"));
 }
 
+TEST(Slice, InstantiatesATemplateOfAnUnnamedNamespace) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace {
+struct By { float by; };
+template <bool Twice> __global__ void scale(float* x, By by) { x[0] *= Twice ? 2 * by.by : by.by; }
+}
+namespace outer { namespace { namespace inner { namespace {
+template <class T> __global__ void fill(T* x) { x[0] = T(3); }
+} } } }
+void run(float* x) { scale<true><<<1, 1>>>(x, By{1}); outer::inner::fill<float><<<1, 1>>>(x); }
+)");
+  for (const char* kernel : {"scale<true>", "outer::inner::fill<float>"}) {
+    Slice slice = slice_of(app, kernel);
+    EXPECT_EQ(slice.mode, "slice");
+    expect_proven(slice), expect_original_lines(slice);
+  }
+}
+
 TEST(Slice, InstantiatesATemplateOverAFunctor) {
   TestApp app;
   app.unit("a.cu", R"(
@@ -141,7 +160,7 @@ void run(float* x) { map<float, ops::Add, 8><<<1, 1>>>(x, ops::Add{1}); map<floa
 )");
   Slice slice = slice_of(app, "map<float, ops::Add, 8>");
   expect_proven(slice);
-  EXPECT_EQ(slice.instantiation, "template __global__ void map<float, ops::Add, 8>(float *, ops::Add);");
+  EXPECT_EQ(slice.instantiation, "template __global__ void ::map<float, ops::Add, 8>(float *, ops::Add);");
   EXPECT_TRUE(has(slice, "template <> struct Traits<float>"));
   EXPECT_FALSE(has(slice, "Other"));
 }
@@ -156,7 +175,7 @@ void run(float* x) { k<step<float, 8>, 2><<<1, 1>>>(x); }
 )");
   Slice slice = slice_of(app, "k");
   expect_proven(slice);
-  EXPECT_EQ(slice.instantiation, "template __global__ void k<&step<float, 8>, 2>(float *);");
+  EXPECT_EQ(slice.instantiation, "template __global__ void ::k<&step<float, 8>, 2>(float *);");
 }
 
 TEST(Slice, AHostFilledConstantTableIsNotFoldedAway) {
