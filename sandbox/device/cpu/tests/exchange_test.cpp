@@ -57,6 +57,26 @@ __global__ void called(int n, int* out) {
   put_and_more(s, threadIdx.x);
   out[threadIdx.x] = s[n - 1 - threadIdx.x];
 }
+struct Tile {
+  int* data;
+  __device__ __noinline__ void put(int i, int v) const { data[i] = v; }
+  __device__ __noinline__ int get(int i) const { return data[i]; }
+  __device__ __noinline__ int mirrored(int n, int i) const { return get(n - 1 - i); }
+};
+__global__ void held(int n, int* out) {
+  __shared__ int s[32];
+  const Tile tile{s};
+  tile.put(threadIdx.x, threadIdx.x);
+  out[threadIdx.x] = tile.get(n - 1 - threadIdx.x);
+}
+struct View { const Tile* tile; int n; };
+__device__ __noinline__ int seen(View view, int i) { return view.tile->mirrored(view.n, i); }
+__global__ void referred(int n, int* out) {
+  __shared__ int s[32];
+  const Tile tile{s};
+  tile.put(threadIdx.x, threadIdx.x);
+  out[threadIdx.x] = seen(View{&tile, n}, threadIdx.x);
+}
 __global__ void global(int n, volatile int* out) {
   int t = threadIdx.x;
   out[t] = t;
@@ -71,6 +91,8 @@ __global__ void collected(int n, int* out) {
                                 options);
   const std::pair<const char*, int (*)(int)> kAnswers[] = {{"unguarded", [](int) { return 31 * 32 / 2; }},
                                                            {"called", [](int t) { return 31 - t; }},
+                                                           {"held", [](int t) { return 31 - t; }},
+                                                           {"referred", [](int t) { return 31 - t; }},
                                                            {"global", [](int t) { return t * (t + 1) / 2; }},
                                                            {"collected", [](int t) { return t * (t + 1) / 2; }},
                                                            {"scan", [](int t) { return t + 1; }},

@@ -7,6 +7,7 @@
 #include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Target/TargetMachine.h>
@@ -74,23 +75,63 @@ void force_inlining_of_waits(Module& module) {
   }
 }
 
-/// Is it called with pointers to shared memory, or has it shared variables of its own?
-bool uses_shared_memory(Function& function) {
-  return any_of(function.users(), [](const User* user) {
-           const auto* call = dyn_cast<CallBase>(user);
-           return call && any_of(call->args(), [](const Value* given) { return given->getType()->isPointerTy() && leads_to_shared_memory(given); });
-         }) || any_of(instructions(function), is_shared_access);
+/// What may lead to shared memory in one function: pointers into it, and objects that one was put into (a struct with such a
+/// member, what a closure refers to), or a pointer to such an object, or a copy of one.
+class SharedPaths {
+ public:
+  explicit SharedPaths(Function& function) {
+    for (size_t before = ~size_t(0); before != holders_.size();) {
+      before = holders_.size();
+      for (Instruction& instruction : instructions(function)) {
+        if (auto* store = dyn_cast<StoreInst>(&instruction); store && may_lead_there(store->getValueOperand())) hold(store->getPointerOperand());
+        if (auto* copy = dyn_cast<MemTransferInst>(&instruction); copy && may_lead_there(copy->getSource())) hold(copy->getDest());
+      }
+    }
+  }
+  bool may_lead_there(const Value* value) const {
+    if (!value->getType()->isPointerTy()) return false;
+    if (leads_to_shared_memory(value)) return true;
+    if (holders_.empty()) return false;
+    SmallVector<const Value*, 4> objects;
+    getUnderlyingObjects(value, objects, nullptr, /*MaxLookup=*/0);
+    return any_of(objects, [&](const Value* object) {
+      const auto* load = dyn_cast<LoadInst>(object);
+      return holders_.contains(load ? getUnderlyingObject(load->getPointerOperand(), /*MaxLookup=*/0) : object);
+    });
+  }
+
+ private:
+  void hold(const Value* pointer) {
+    const Value* object = getUnderlyingObject(pointer, /*MaxLookup=*/0);
+    if (isa<AllocaInst>(object)) holders_.insert(object);
+  }
+  SmallPtrSet<const Value*, 8> holders_;
+};
+
+/// The functions that are given what may lead to shared memory, or touch it by themselves.
+std::set<Function*> users_of_shared_memory(Module& module) {
+  std::set<Function*> users;
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (any_of(instructions(function), is_shared_access)) users.insert(&function);
+    const SharedPaths paths(function);
+    for (Instruction& instruction : instructions(function))
+      if (auto* call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction() && !users.contains(call->getCalledFunction()))
+        if (any_of(call->args(), [&](const Value* given) { return paths.may_lead_there(given); })) users.insert(call->getCalledFunction());
+  }
+  return users;
 }
 
 /// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h). True if
 /// any were still called.
 bool force_inlining_of_exchange(Module& module) {
   CallGraph graph(module);
+  const std::set<Function*> users = users_of_shared_memory(module);
   bool any = false;
   for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
     Function* function = scc->front()->getFunction();
     if (scc.hasCycle() || !function || function->isDeclaration() || !function->hasLocalLinkage() || function->use_empty() ||
-        !uses_shared_memory(*function))
+        !users.contains(function))
       continue;
     function->removeFnAttr(Attribute::NoInline);
     function->addFnAttr(Attribute::AlwaysInline);
