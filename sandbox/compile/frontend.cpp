@@ -208,6 +208,17 @@ void join_renamed_statics(llvm::Module& module) {
   }
 }
 
+/// -use_fast_math is for clang's headers sinf, cosf, sincosf, logf and log2f; for nvcc these too.
+void use_fast_functions(llvm::Module& module) {
+  for (const char* name : {"tanf", "expf", "exp10f", "log10f", "powf"}) {
+    llvm::Function* precise = module.getFunction(std::string("__nv_") + name);
+    if (!precise || !precise->isDeclaration()) continue;
+    auto fast = module.getOrInsertFunction(std::string("__nv_fast_") + name, precise->getFunctionType(), precise->getAttributes());
+    precise->replaceAllUsesWith(fast.getCallee());
+    precise->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
@@ -279,6 +290,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     return result.module != nullptr;
   });
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));
+  if (std::ranges::find(options.flags, "-fgpu-approx-transcendentals") != options.flags.end()) use_fast_functions(*result.module);
   return result;
 }
 

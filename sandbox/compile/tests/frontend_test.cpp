@@ -132,6 +132,18 @@ TEST(DeviceLanguage, MathematicsStaysLibdeviceCalls) {
   EXPECT_TRUE(device->module->getFunction("__nv_sinf"));
   EXPECT_TRUE(device->module->getFunction("__nv_exp"));
 }
+TEST(DeviceLanguage, FastMathTakesTheFunctionsThatNvccTakes) {
+  const std::string text = "__global__ void k(float* f, double* d) {\n  f[0] = sinf(f[1]) + cosf(f[1]) + tanf(f[1]) + expf(f[1]) + exp10f(f[1]) + logf(f[1]) + "
+                           "log2f(f[1]) + log10f(f[1]) + std::pow(f[1], f[2]) + __expf(f[2]); d[0] = exp(d[1]); }";
+  for (bool fast : {true, false}) {
+    auto device = compile(text, with([&](auto& o) { if (fast) o.flags.push_back("-fgpu-approx-transcendentals"); }));
+    ASSERT_TRUE(device->module) << device->error;
+    for (const char* name : {"sinf", "cosf", "tanf", "expf", "exp10f", "logf", "log2f", "log10f", "powf"})
+      EXPECT_TRUE(device->module->getFunction(std::string(fast ? "__nv_fast_" : "__nv_") + name)) << name;
+    EXPECT_EQ(device->module->getFunction("__nv_expf") == nullptr, fast);
+    EXPECT_TRUE(device->module->getFunction("__nv_exp"));
+  }
+}
 TEST(DeviceLanguage, MemoryAndVariables) {
   expect_compiles("extern __shared__ double dynamic[]; __shared__ float tile[32][33]; tile[threadIdx.y][threadIdx.x] = table[n]; dynamic[0] = counter; "
                   "managed_value = 3; void* h = malloc(8); free(h); int* o = new int(3); delete o; p[0] = __isGlobal(p) + __isShared(tile); "

@@ -1,4 +1,5 @@
-// NVVM's arithmetic intrinsics: rounding in the name (rn, rz, rm down, rp up), approximations computed accurately.
+// NVVM's arithmetic intrinsics: rounding in the name (rn, rz, rm down, rp up). Reciprocals, square roots and divisions that it
+// calls approximate are exact: CUDA promises all but the last bit of them. The other approximations are in approximate.h.
 #pragma once
 #define KL_NVVM_ARITHMETIC(op)                                                             \
   f32 __nvvm_##op##_rn_f(f32 x, f32 y) { return __nv_f##op##_rn(x, y); }                   \
@@ -36,14 +37,7 @@ f32 __nvvm_rsqrt_approx_f(f32 x) { return __nv_rsqrtf(x); }
 f64 __nvvm_rsqrt_approx_d(f64 x) { return __nv_rsqrt(x); }
 f32 __nvvm_rcp_approx_f(f32 x) { return 1 / x; }
 f64 __nvvm_rcp_approx_d(f64 x) { return 1 / x; }
-f32 __nvvm_div_approx_f(f32 x, f32 y) { return x / y; }
 f32 __nvvm_div_full(f32 x, f32 y) { return x / y; }
-f32 __nvvm_sin_approx_f(f32 x) { return __nv_sinf(x); }
-f32 __nvvm_cos_approx_f(f32 x) { return __nv_cosf(x); }
-f32 __nvvm_tanh_approx_f(f32 x) { return __nv_tanhf(x); }
-f32 __nvvm_ex2_approx_f(f32 x) { return __nv_exp2f(x); }
-f32 __nvvm_ex2_approx_f32(f32 x) { return __nv_exp2f(x); }
-f32 __nvvm_lg2_approx_f(f32 x) { return __nv_log2f(x); }
 f64 __nvvm_lg2_approx_d(f64 x) { return __nv_log2(x); }
 f32 __nvvm_saturate_f(f32 x) { return __nv_saturatef(x); }
 f64 __nvvm_saturate_d(f64 x) { return x > 0 ? (x < 1 ? x : 1) : 0; }

@@ -217,6 +217,67 @@ extern "C" __device__ float __nv_int2float_rd(int); extern "C" __device__ float 
   }
 }
 
+/// The bounds are those of the CUDA programming guide, counted from the exact value (half a unit more than from the rounded one).
+TEST(FastFunctions, AreWithinTheirDocumentedErrors) {
+  const std::string declarations = R"(
+#define FAST(name) extern "C" __device__ float __nv_fast_##name(float);
+FAST(sinf) FAST(cosf) FAST(tanf) FAST(expf) FAST(exp10f) FAST(logf) FAST(log2f) FAST(log10f) FAST(tanhf)
+extern "C" __device__ float __nv_fast_powf(float, float);)";
+  std::vector<double> x, angles, positive;
+  for (int i = -4000; i <= 4000; ++i) x.push_back(float(i * 0.00937)), angles.push_back(float(i * 0.000785));
+  for (int i = 1; i <= 8000; ++i) positive.push_back(float(i < 4000 ? 0.4 + i * 0.0005 : std::pow(1.02, i - 6000)));
+  auto units = [](double got, double want) {
+    const float rounded = std::abs(float(want));
+    return std::abs(got - want) / (std::nextafter(rounded, kInf) - rounded) - 0.5;
+  };
+  const auto turned = evaluate(declarations, {"__nv_fast_sinf(f)", "__nv_fast_cosf(f)", "__nv_fast_tanf(f)"}, angles);
+  for (size_t i = 0; i < angles.size(); ++i) {
+    ASSERT_LE(std::abs(turned[0][i] - std::sin(angles[i])), std::exp2(-21.41)) << angles[i];
+    ASSERT_LE(std::abs(turned[1][i] - std::cos(angles[i])), std::exp2(-21.19)) << angles[i];
+    ASSERT_EQ(float(turned[2][i]), float(turned[0][i]) / float(turned[1][i])) << angles[i];
+  }
+  const auto raised = evaluate(declarations, {"__nv_fast_expf(f)", "__nv_fast_exp10f(f)", "__nv_fast_tanhf(f)"}, x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_LE(units(raised[0][i], std::exp(x[i])), 2 + std::floor(std::abs(1.173 * x[i]))) << x[i];
+    ASSERT_LE(units(raised[1][i], std::pow(10, x[i])), 2 + std::floor(std::abs(2.97 * x[i]))) << x[i];
+    ASSERT_LE(std::abs(raised[2][i] - std::tanh(x[i])), std::exp2(-11) * std::abs(std::tanh(x[i]))) << x[i];
+  }
+  const auto logs = evaluate(declarations, {"__nv_fast_logf(f)", "__nv_fast_log2f(f)", "__nv_fast_log10f(f)", "__nv_fast_powf(f, 2.5f)"}, positive);
+  const std::pair<double (*)(double), std::pair<double, double>> kLogs[] = {{std::log, {-21.41, 3}}, {std::log2, {-22, 2}}, {std::log10, {-24, 3}}};
+  for (size_t i = 0; i < positive.size(); ++i) {
+    for (size_t which = 0; which < 3; ++which) {
+      const auto& [exact, bounds] = kLogs[which];
+      const double got = logs[which][i], want = exact(positive[i]);
+      if (positive[i] >= 0.5 && positive[i] <= 2) ASSERT_LE(std::abs(got - want), std::exp2(bounds.first)) << which << " of " << positive[i];
+      else ASSERT_LE(units(got, want), bounds.second) << which << " of " << positive[i];
+    }
+    const double power = std::exp2(double(2.5f * float(logs[1][i])));
+    if (power < std::numeric_limits<float>::max()) ASSERT_LE(std::abs(logs[3][i] - power), std::exp2(-22) * power + std::numeric_limits<float>::denorm_min()) << positive[i];
+  }
+}
+
+/// A fast-math candidate must fail here where it would fail on a GPU.
+TEST(FastFunctions, AreOffWhereTheHardwareIs) {
+  const std::string declarations = R"(
+extern "C" __device__ float __nv_fast_sinf(float); extern "C" __device__ float __nv_fast_cosf(float);
+extern "C" __device__ float __nv_fast_logf(float); extern "C" __device__ float __nv_fast_expf(float);
+extern "C" __device__ float __nv_fast_fdividef(float, float); extern "C" __device__ float __nv_fast_powf(float, float);)";
+  const std::vector<double> x = {1e5f, 1e7f, 1.0001f, 85, 3e38f, -1, 0, -kInf, kNan};
+  const auto rows = evaluate(declarations, {"__nv_fast_sinf(f)", "__nv_fast_cosf(f)", "__nv_fast_logf(f)", "__nv_fast_expf(f)", "__nv_fast_fdividef(1.0f, f)",
+                                            "__nv_fast_powf(f, 2.0f)", "1 / __nv_fast_sinf(-f)"}, x);
+  EXPECT_GT(std::abs(rows[0][0] - std::sin(x[0])), 1e-4);
+  EXPECT_GT(std::abs(rows[1][1] - std::cos(x[1])), 0.1);
+  EXPECT_GT(std::abs(rows[2][2] / std::log(x[2]) - 1), 1e-5);
+  EXPECT_GT(std::abs(rows[3][3] / std::exp(x[3]) - 1), 1e-6);
+  EXPECT_EQ(rows[4][4], 0);
+  EXPECT_TRUE(std::isnan(rows[5][5])) << "through the logarithm";
+  EXPECT_EQ(rows[6][6], -kInf) << "of -0 it is -0";
+  EXPECT_EQ(rows[3][7], 0);
+  EXPECT_EQ(rows[3][4], kInf);
+  EXPECT_EQ(rows[2][6], -kInf);
+  for (int which : {0, 1, 2, 3, 4}) EXPECT_TRUE(std::isnan(rows[which][8])) << which;
+}
+
 TEST(Minimum, IgnoresNanAndOrdersZeros) {
   const std::string declarations =
       "extern \"C\" __device__ float __nv_fminf(float, float); extern \"C\" __device__ float __nv_fmaxf(float, float);";
