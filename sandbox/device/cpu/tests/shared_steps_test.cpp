@@ -51,6 +51,21 @@ TEST(SharedSteps, LeadThroughANestWithAnEarlyEnd) {
 )"), "cut");
 }
 
+TEST(SharedSteps, AreWorthAPolynomialToo) {
+  expect_same("extern \"C\" __device__ float __nv_fast_sinf(float);\n" + kernel(R"(
+  if (i >= n) return;
+  float sum = 0;
+  for (int a = 0; a < n; ++a) sum += __nv_fast_sinf(in[i] * a);
+  out[i] = sum;
+)"), "cut");
+  expect_same(kernel(R"(
+  if (i >= n) return;
+  float sum = 0;
+  for (int a = 0; a < n; ++a) sum = __builtin_fmaf(__builtin_fmaf(sum, 0.25f, in[i]), in[a], 0.5f);
+  out[i] = sum;
+)"), "loop");
+}
+
 TEST(SharedSteps, TakeTheirNumberFromTheLaunch) {
   expect_same(kernel(R"(
   float sum = in[i];
