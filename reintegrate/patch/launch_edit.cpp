@@ -1,13 +1,17 @@
 // What is spelled is reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and two ones of a number, `a` and `b` of
 // `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid, block>>>`:
 // the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. Where the spelled type is not known, `dim3(<as spelled>).x`
-// is right whatever it is.
+// is right whatever it is. Only numbers that the launch itself spells are reckoned with: of a name the launch keeps the name,
+// since the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 is not `grid.x * 4` but
+// `(size_t(grid.x) * THREADS + 31) / 32`; the product is of threads, of which there may be more than blocks.
 #include "reintegrate/patch/launch_edit.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <set>
+
+#include "core/model/launch/quotient.h"
 
 namespace kernelift {
 namespace {
@@ -100,9 +104,11 @@ class LaunchEditor {
       : mep_(mep), site_(site), launch_(launch), values_(values), changed_(changed), source_(source), one_template_(one_template) {}
 
   Result<LaunchEdits> run() {
+    KERNELIFT_TRY(read_site());
     KERNELIFT_ASSIGN(bool grid, needs_edit(Piece::Grid));
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
+    KERNELIFT_TRY(check_threads());
     if (!grid && !block && !shared) return std::move(result_);
     if (site_.through_macro)
       return refused("the launch at " + place(site_) + " is written by a macro: its geometry cannot be changed in place");
@@ -112,10 +118,27 @@ class LaunchEditor {
     if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
     if (shared) KERNELIFT_TRY(rewrite(Piece::Shared));
+    KERNELIFT_TRY(check_evaluations());
     return std::move(result_);
   }
 
  private:
+  /// How the site spells what a candidate's expressions speak of, and which axes of its block become other ones.
+  Status read_site() {
+    names_["shared"] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
+    spell_axes(Piece::Grid, site_.grid_form);
+    spell_axes(Piece::Block, site_.block_form);
+    for (int axis = 0; axis < 3; ++axis) {
+      auto text = Expression::parse(spelled(Piece::Block, axis));
+      if (text.ok() && mentions_changed(*text)) following_.insert(variable(Piece::Block, axis));
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
+      turned_[axis] = !following_.contains(variable(Piece::Block, axis)) && !same;
+    }
+    return done();
+  }
+
   static const char* name(Piece piece) { return piece == Piece::Grid ? "grid" : piece == Piece::Block ? "block" : "shared memory"; }
   const Expression& wanted(Piece piece, int axis) const {
     return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
@@ -135,8 +158,9 @@ class LaunchEditor {
       auto text = Expression::parse(spelled(piece, axis));
       bool known = !spelled(piece, axis).empty() && text.ok();
       if (known && mentions_changed(*text)) {
-        KERNELIFT_TRY(check_followed(piece, axis, *text));
         following_.insert(variable(piece, axis));
+        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *text));
+        needed |= more;
         continue;
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
@@ -154,16 +178,20 @@ class LaunchEditor {
   }
 
   /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of one
-  /// block is one block, and half of three is not three.
+  /// block is one block, and half of three is not three. So are other blocks, where the launch does not say a number.
   Result<bool> as_it_is(Piece piece, int axis) const {
     if (mep_.instances.empty()) return is_identity(piece, axis);
     for (auto& instance : mep_.instances)
-      for (uint32_t other : {0u, 3u, 997u}) {
-        Geometry geometry = instance.geometry;
-        if (other && piece == Piece::Grid) along(geometry.grid, axis) = other;
-        KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(geometry, values_));
-        if (component(wanted, piece, axis) != component(geometry, piece, axis)) return false;
-      }
+      for (uint32_t other : {0u, 3u, 997u})
+        for (uint32_t wider : {1u, 3u}) {
+          Geometry geometry = instance.geometry;
+          if (other && piece == Piece::Grid) along(geometry.grid, axis) = other;
+          for (int of = 0; of < 3; ++of)
+            if (!is_fixed(of) && !following_.contains(variable(Piece::Block, of))) along(geometry.block, of) *= wider;
+          auto wanted = launch_.evaluate(geometry, values_);
+          if (!wanted.ok() && geometry == instance.geometry) return std::move(wanted).error();
+          if (!wanted.ok() || component(*wanted, piece, axis) != component(geometry, piece, axis)) return false;
+        }
     return true;
   }
 
@@ -183,20 +211,37 @@ class LaunchEditor {
   }
 
   /// The source computes this axis from a knob that the patch turns. Where no other variable takes part, its new value
-  /// is known and must be the verified one.
-  Status check_followed(Piece piece, int axis, const Expression& text) {
+  /// is known and must be the verified one. Else what the candidate wants beyond following is still to be written.
+  Result<bool> needs_more(Piece piece, int axis, const Expression& text) {
+    const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    auto value = text.evaluate(knobs);
-    if (!value.ok()) return done();
-    for (auto& instance : mep_.instances) {
-      KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
-      if (*value != component(geometry, piece, axis))
-        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) + " would become " +
-                       std::to_string(*value) + " along " + kAxis[axis] + ", but the candidate was verified with " +
-                       std::to_string(component(geometry, piece, axis)));
+    if (auto value = text.evaluate(knobs); value.ok()) {
+      for (auto& instance : mep_.instances) {
+        KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
+        if (*value != component(geometry, piece, axis))
+          return refused(what + " would become " + std::to_string(*value) + " along " + kAxis[axis] + ", but the candidate was verified with " +
+                         std::to_string(component(geometry, piece, axis)));
+      }
+      return false;
     }
-    return done();
+    if (piece != Piece::Grid) return false;
+    auto rest = beyond_following(axis);
+    if (!rest)
+      return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] + ", and whether to what the candidate was verified with (" +
+                     wanted(piece, axis).text() + ") is not known");
+    rest_[axis] = *rest;
+    return rest->text() != variable(piece, axis);
+  }
+
+  /// `gx * 32` of `ceil_div(gx * 64, BLOCK) * 32`, where the site's grid follows BLOCK by itself.
+  std::optional<Expression> beyond_following(int axis) const {
+    const std::string text = wanted(Piece::Grid, axis).text(), grid = variable(Piece::Grid, axis), call = "ceil_div";
+    size_t begin = text.find(call + "(" + grid + " * "), end = begin == text.npos ? text.npos : closing(text, begin + call.size());
+    if (end == text.npos) return std::nullopt;
+    auto part = Expression::parse(text.substr(begin, end + 1 - begin)), rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
+    if (!part.ok() || !mentions_changed(*part) || !rest.ok() || mentions_changed(*rest)) return std::nullopt;
+    return *rest;
   }
 
   Status rewrite(Piece piece) {
@@ -227,25 +272,26 @@ class LaunchEditor {
   }
 
   Result<std::string> replacement(Piece piece, const std::string& what) {
-    KERNELIFT_TRY(check_reused(piece, what));
-    std::map<std::string, std::string> names{{"shared", as_spelled(Piece::Shared)}};
-    if (names["shared"].empty()) names["shared"] = "0";
-    Bindings known = values_;
-    spell_axes(Piece::Grid, site_.grid_form, names, known);
-    spell_axes(Piece::Block, site_.block_form, names, known);
-
     std::vector<std::string> text;
     for (int axis = 0; axis < axes(piece); ++axis) {
-      if (following_.contains(variable(piece, axis))) {  // As it is spelled it is what was verified.
-        text.push_back(names.at(variable(piece, axis)));
+      const std::string self = variable(piece, axis);
+      const bool follows = following_.contains(self);
+      KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
+      const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
+      if (follows ? !rest || rest->text() == self : same) {
+        text.push_back(names_.at(self));
         continue;
       }
-      if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what, known));
-      Expression simple = wanted(piece, axis).simplified(known);
-      for (auto& name : simple.variables()) {
-        if (!names.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
-        if (following_.contains(name)) return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first + "'");
+      if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
+      Expression simple = follows ? rest->simplified(known_) : simplified(piece, axis);
+      if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
+      auto used = simple.variables();
+      for (auto& name : used) {
+        if (!names_.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
+        if (following_.contains(name) && name != self) return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first + "'");
       }
+      auto names = names_;
+      if (piece == Piece::Grid && used.contains(self) && (used.contains("bx") || used.contains("by") || used.contains("bz"))) names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }
     if (piece == Piece::Shared) return text[0];
@@ -256,53 +302,126 @@ class LaunchEditor {
     return number && text.size() == 1 ? all : "dim3(" + all + ")";
   }
 
-  /// Another site, which was not recorded, may have another block. A grid that follows the block by the recorded one's
-  /// number would then be too small, or too large.
-  Status check_block(int axis, const std::string& what, const Bindings& known) const {
-    std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
-    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
-    const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
-    if (is_identity(Piece::Grid, axis) || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block)) return done();
-    auto here = known.find(block);
-    if (here != known.end() && is_recorded(Piece::Block, axis, here->second)) return done();
-    KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
-    if (same) return done();
-    return refused(what + " would have to follow its block, which " + (here == known.end() ? "is not known there" : "is " + std::to_string(here->second) + " there") +
-                   " along " + kAxis[axis] + ": the candidate was verified with launches of " + std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
+  /// With parameters' values and the launch's numbers put in.
+  Expression simplified(Piece piece, int axis) const {
+    Bindings known = values_;
+    for (auto& [name, value] : known_) known[name] = value;
+    return wanted(piece, axis).simplified(known);
   }
 
-  /// What the replacement reuses is evaluated once for every use.
-  Status check_reused(Piece piece, const std::string& what) {
-    std::set<std::string> used;
-    for (int axis = 0; axis < axes(piece); ++axis)
-      for (auto& name : wanted(piece, axis).variables()) used.insert(name);
-    auto uses = [&](char of) { return used.contains({of, 'x'}) || used.contains({of, 'y'}) || used.contains({of, 'z'}); };
-    for (auto& [of, needed] : {std::pair{Piece::Grid, uses('g')}, {Piece::Block, uses('b')}, {Piece::Shared, used.contains("shared")}}) {
-      std::string text = as_spelled(of);
-      if (needed && has_effects(text)) return refused(what + " needs '" + text + "' more than once, which has side effects");
-      if (needed && calls_something(text))
-        result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + text + "' more than once.");
+  /// Along the axis this launch says the recorded size as a number; or none, and what it names was given one size there.
+  bool is_fixed(int axis) const {
+    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto here = known_.find(variable(Piece::Block, axis));
+    if (here != known_.end()) return is_recorded(Piece::Block, axis, here->second);
+    if (!text.ok() || !text->variables().empty()) return false;
+    auto size = text->evaluate({});
+    return size.ok() && *size == 1 && is_recorded(Piece::Block, axis, 1);
+  }
+
+  /// A block that grows along one axis has too many threads where another axis is more than was recorded.
+  Status check_threads() const {
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool follows = following_.contains(variable(Piece::Block, axis));
+      bool grows = turned_[axis];
+      for (auto& instance : mep_.instances) {
+        KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, values_));
+        grows |= follows && component(wanted, Piece::Block, axis) > component(instance.geometry, Piece::Block, axis);
+      }
+      const bool relative = turned_[axis] && !simplified(Piece::Block, axis).variables().empty();
+      for (int other = 0; grows && other < 3; ++other)
+        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) && !is_computed_of_constants(other))
+          return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] + ", and how many threads it has along " + kAxis[other] +
+                         " is not known before the program runs: together they may be too many");
     }
     return done();
   }
 
-  /// How the site spells gx, gy and gz (or bx, by, bz); a value that is a constant there is known.
-  void spell_axes(Piece piece, const std::string& form, std::map<std::string, std::string>& names, Bindings& known) const {
+  bool is_computed_of_constants(int axis) const {
+    if (known_.contains(variable(Piece::Block, axis))) return true;
+    auto text = Expression::parse(spelled(Piece::Block, axis));
+    Bindings knobs;
+    for (auto& knob : mep_.knobs) knobs[knob.name] = knob.value;
+    return text.ok() && !spelled(Piece::Block, axis).empty() && text->evaluate(knobs).ok();
+  }
+
+  /// Another site, which was not recorded, may have another block, or this one in the next build. A grid that follows the
+  /// block by the recorded one's number would then be too small, or too large.
+  Status check_block(int axis, const std::string& what) const {
+    std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
+    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
+    const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
+    if (!turned_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block)) return done();
+    auto here = known_.find(block);
+    if (here != known_.end() ? is_recorded(Piece::Block, axis, here->second) : grid_ignores_block(axis)) return done();
+    return refused(what + " would have to follow its block, which is " + (here == known_.end() ? "no number there" : std::to_string(here->second) + " there") +
+                   " along " + kAxis[axis] + ": the candidate was verified with launches of " + std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
+  }
+
+  /// Rounded up, a grid starts threads that were not there. Where the launch's own is rounded up there were some past the end
+  /// already, which do nothing; `k<<<3, B>>>(a, n)` goes no further than it says, whatever the kernel's guard would let in.
+  Status check_rounding(int axis, const std::string& what, const Expression& text) const {
+    bool rounds = text.text().find("ceil_div") != std::string::npos || text.text().find('/') != std::string::npos;
+    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
+    return refused(what + " would be rounded up along " + kAxis[axis] + ", and it is not known that there is no work past what '" + as_spelled(Piece::Grid) + "' covers");
+  }
+
+  /// Both are spelled in the open, of other names.
+  bool grid_ignores_block(int axis) const {
+    auto grid = Expression::parse(spelled(Piece::Grid, axis)), block = Expression::parse(spelled(Piece::Block, axis));
+    if (!grid.ok() || !block.ok()) return false;
+    auto names = block->variables();
+    return std::none_of(names.begin(), names.end(), [used = grid->variables()](auto& name) { return used.contains(name); });
+  }
+
+  /// The replacement may say more often, or no more, what does something when it is evaluated.
+  Status check_evaluations() {
+    std::string before, after;
+    for (Piece piece : {Piece::Grid, Piece::Block, Piece::Shared}) {
+      const SourceRange& where = range(piece);
+      auto edit = std::find_if(result_.edits.begin(), result_.edits.end(), [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
+      before += as_spelled(piece) + "\n";
+      after += (edit == result_.edits.end() ? as_spelled(piece) : edit->text) + "\n";
+    }
+    auto count = [](const std::string& text, const std::string& part) {
+      int times = 0;
+      for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++times;
+      return times;
+    };
+    std::set<std::string> parts;
+    for (Piece piece : {Piece::Grid, Piece::Block, Piece::Shared}) {
+      auto arguments = dim3_arguments(as_spelled(piece));
+      if (arguments.empty()) arguments = {as_spelled(piece)};
+      parts.insert(arguments.begin(), arguments.end());
+    }
+    for (auto& part : parts) {
+      if (part.empty()) continue;
+      int then = count(before, part), now = count(after, part);
+      if (now != then && has_effects(part))
+        return refused("the launch at " + place(site_) + " would evaluate '" + part + "', which has side effects, " + (now > then ? "more than once" : "no more"));
+      if (now > then && calls_something(part)) result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
+    }
+    return done();
+  }
+
+  /// How the site spells gx, gy and gz (or bx, by, bz), and which of it are numbers.
+  void spell_axes(Piece piece, const std::string& form) {
     std::string text = as_spelled(piece);
     if (text.empty()) return;
     std::vector<std::string> parts = dim3_arguments(text);
     if (parts.empty() && is_number(text, form)) parts = {text};
     bool plain = std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
     std::string whole = form == "dim3" && plain ? text : "dim3(" + text + ")";
-    for (size_t axis = 0; axis < 3; ++axis) {
-      std::string name = {piece == Piece::Grid ? 'g' : 'b', kAxis[axis]};
-      if (axis < parts.size()) names[name] = parts[axis];
-      else names[name] = parts.empty() ? whole + "." + kAxis[axis] : "1";
-      // What the scan worked out of a variable counts only if the recording agrees.
-      auto value = Expression::parse(parts.empty() ? spelled(piece, static_cast<int>(axis)) : names[name]);
+    for (int axis = 0; axis < 3; ++axis) {
+      std::string name = variable(piece, axis);
+      if (parts.empty()) {
+        names_[name] = whole + "." + kAxis[axis];
+        continue;
+      }
+      names_[name] = static_cast<size_t>(axis) < parts.size() ? parts[static_cast<size_t>(axis)] : "1";
+      auto value = Expression::parse(names_[name]);
       if (!value.ok() || !value->variables().empty()) continue;
-      auto constant = value->evaluate({});
-      if (constant.ok() && (!parts.empty() || is_recorded(piece, static_cast<int>(axis), *constant))) known[name] = *constant;
+      if (auto constant = value->evaluate({}); constant.ok()) known_[name] = *constant;
     }
   }
 
@@ -318,7 +437,11 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
-  std::set<std::string> following_;  ///< gx, by, …: what the source computes from a changed knob.
+  std::map<std::string, std::string> names_;  ///< gx, by, … and shared, as the site spells them.
+  Bindings known_;                            ///< Those that are numbers there.
+  bool turned_[3] = {};                       ///< Axes of the block that become other ones, and not by following a knob.
+  std::set<std::string> following_;           ///< gx, by, …: what the source computes from a changed knob …
+  std::optional<Expression> rest_[3];         ///< … and what the grid's axes are beyond that.
   LaunchEdits result_;
 };
 

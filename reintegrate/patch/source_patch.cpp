@@ -18,6 +18,7 @@
 #include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/knob_reach.h"
+#include "reintegrate/patch/launch_definitions.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace fs = std::filesystem;
@@ -61,6 +62,7 @@ class Planner {
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
+    KERNELIFT_TRY(check_definitions(mep_, old_lines_, hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
     return assemble();
   }

@@ -20,6 +20,9 @@ struct Launch {
     size_t g = source.find("<<<") + 3, b = g + grid.size() + 2;
     site.grid_range = {"f.cu", g, g + grid.size(), 1, 1};
     site.block_range = {"f.cu", b, b + block.size(), 1, 1};
+    site.argument_text = {"n", "m"};
+    site.grid[0] = "(n + 63) / 64", site.grid[1] = "(m + 1) / 2", site.grid[2] = "1";
+    site.block[0] = "64", site.block[1] = "2", site.block[2] = "1";
     if (!shared.empty()) site.shared_range = {"f.cu", b + block.size() + 2, b + block.size() + 2 + shared.size(), 1, 1};
     MepInstance instance;
     instance.geometry = {{8, 4, 1}, {64, 2, 1}, 256, false};
@@ -28,6 +31,10 @@ struct Launch {
   void grid(const char* x) { launch.grid[0] = *Expression::parse(x); }
   void block(const char* x) { launch.block[0] = *Expression::parse(x); }
 
+  std::vector<std::string> notes() {
+    auto edits = edit_launch(mep, site, launch, values, changed, source);
+    return edits.ok() ? edits->notes : std::vector{edits.error().message};
+  }
   std::string result() {
     auto edits = edit_launch(mep, site, launch, values, changed, source);
     if (!edits.ok()) return "refused: " + edits.error().message;
@@ -55,7 +62,7 @@ TEST(LaunchEdit, TakesTheAxesOfADim3Variable) {
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
   l.block("block_x");
   l.launch.block[1] = *Expression::parse("block_y");
-  EXPECT_EQ(l.result(), "<<<dim3((grids.x + 1) / 2, (grids.y + 1) / 2, grids.z), dim3(64, 4)>>>");
+  EXPECT_EQ(l.result(), "<<<dim3((size_t(grids.x) * blocks.x + 127) / 128, (size_t(grids.y) * blocks.y + 3) / 4, grids.z), dim3(64, 4, blocks.z)>>>");
 }
 
 TEST(LaunchEdit, BracketsADim3ThatIsMoreThanAName) {
@@ -72,7 +79,7 @@ TEST(LaunchEdit, TakesANumberForWhatItIs) {
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
-  EXPECT_EQ(l.result(), "<<<(blocks * threads + 127) / 128, 128>>>");
+  EXPECT_EQ(l.result(), "<<<(size_t(blocks) * threads + 127) / 128, 128>>>");
 }
 
 TEST(LaunchEdit, DoesNotReckonWithFractions) {
@@ -82,12 +89,14 @@ TEST(LaunchEdit, DoesNotReckonWithFractions) {
   EXPECT_EQ(l.result(), "<<<dim3(dim3(n / 256.0 + 1).x * 2, dim3(n / 256.0 + 1).y, dim3(n / 256.0 + 1).z), 64>>>");
 }
 
-TEST(LaunchEdit, BelievesAScannedConstantOnlyIfItWasRecorded) {
+TEST(LaunchEdit, ReckonsOnlyWithNumbersThatTheLaunchItselfSpells) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.block[0] = "32";
   l.grid("ceil_div(gx * bx, 32)");
-  EXPECT_EQ(l.result(), "<<<dim3((grid.x * block.x + 31) / 32, grid.y, grid.z), block>>>") << "recorded: 64 threads";
+  for (auto* scanned : {"32", "64"}) {
+    l.site.block[0] = scanned;
+    EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 31) / 32, grid.y, grid.z), block>>>") << scanned;
+  }
 }
 
 TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
@@ -105,9 +114,41 @@ TEST(LaunchEdit, ReusesTheSpelledAxesOfADim3) {
 
 TEST(LaunchEdit, PutsParameterValuesInPlaceOfTheirNames) {
   Launch l("grid", "block");
+  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
   l.values["block_x"] = 128;
   l.block("block_x");
   EXPECT_EQ(l.result(), "<<<grid, dim3(128, dim3(block).y, dim3(block).z)>>>");
+}
+
+TEST(LaunchEdit, LeavesANameThatTheLaunchIsComputedFromInTheGrid) {
+  // THREADS is 64 now, and the grid is made of it elsewhere: what is right must be right for the next value, too.
+  Launch l("grid", "THREADS");
+  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS", l.site.block[0] = "THREADS";
+  l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  l.values["block_x"] = 16;
+  l.grid("ceil_div(ceil_div(gx * bx, block_x), 4)");
+  l.block("block_x");
+  EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * THREADS + 63) / 64, grid.y, grid.z), 16>>>");
+  l.grid("ceil_div(gx * 64, 16)");
+  EXPECT_NE(l.result().find("would have to follow its block, which is no number there along x"), std::string::npos) << l.result();
+  l.site.grid[0] = "rows";
+  EXPECT_EQ(l.result(), "<<<dim3(grid.x * 4, grid.y, grid.z), 16>>>") << "the grid has nothing to do with the block";
+}
+
+TEST(LaunchEdit, RefusesABlockThatMayComeToTooManyThreads) {
+  Launch l("grid", "block");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.block[0] = "bx", l.site.block[1] = "by", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + bx - 1) / bx", l.site.grid[1] = "(m + by - 1) / by";
+  l.values = {{"block_x", 256}, {"block_y", 2}};
+  l.grid("ceil_div(gx * bx, block_x)");
+  l.block("block_x");
+  EXPECT_NE(l.result().find("how many threads it has along y is not known before the program runs"), std::string::npos) << l.result();
+  l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
+  l.launch.block[1] = *Expression::parse("block_y");
+  EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 255) / 256, (size_t(grid.y) * block.y + 1) / 2, grid.z), dim3(256, 2, block.z)>>>");
+  l.block("bx * 2");
+  EXPECT_NE(l.result().find("along x is not known before the program runs"), std::string::npos) << l.result();
 }
 
 TEST(LaunchEdit, WritesMinAndMaxOut) {
@@ -118,16 +159,34 @@ TEST(LaunchEdit, WritesMinAndMaxOut) {
 
 TEST(LaunchEdit, LetsAGridThatFollowsAChangedKnobFollow) {
   Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.block("BLOCK");
   EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>");
+  l.site.block[1] = "rows";
+  EXPECT_NE(l.result().find("how many threads it has along y is not known"), std::string::npos) << l.result();
+  l.values["BLOCK"] = l.changed["BLOCK"] = 32;
+  EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>") << "no more threads than there were";
+}
+
+TEST(LaunchEdit, WritesWhatAGridIsBeyondFollowingAChangedKnob) {
+  Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
+  l.site.grid_form = l.site.block_form = "number";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK";
+  l.values["BLOCK"] = l.changed["BLOCK"] = 128;
+  l.grid("ceil_div(gx * 64, BLOCK) * 32");
+  l.block("BLOCK");
+  EXPECT_EQ(l.result(), "<<<((n + BLOCK - 1) / BLOCK) * 32, BLOCK>>>");
+  l.grid("ceil_div(ceil_div(gx * 64, BLOCK), 4)");
+  EXPECT_EQ(l.result(), "<<<(((n + BLOCK - 1) / BLOCK) + 3) / 4, BLOCK>>>");
+  l.grid("gx * 2");
+  EXPECT_NE(l.result().find("whether to what the candidate was verified with (gx * 2) is not known"), std::string::npos) << l.result();
 }
 
 TEST(LaunchEdit, ScalesNoAxisTwiceWhereAnotherOfTheSameGridIsRewritten) {
   Launch l("dim3((n + BLOCK - 1) / BLOCK, m)", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "m", l.site.grid[2] = "1", l.site.block[0] = "BLOCK";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "(m + 1) / 2", l.site.grid[2] = "1", l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy, 2)");
@@ -139,6 +198,7 @@ TEST(LaunchEdit, ScalesNoAxisTwiceWhereAnotherOfTheSameGridIsRewritten) {
 
 TEST(LaunchEdit, RefusesAGridOfWhichItIsNotKnownWhetherItFollowsAChangedKnob) {
   Launch l("blocks_for(n)", "BLOCK");
+  l.site.grid[0] = "";
   l.site.block[0] = "BLOCK";
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
@@ -197,6 +257,31 @@ TEST(LaunchEdit, RefusesToEvaluateASideEffectTwice) {
   Launch l("sizes[i++]", "block");
   l.grid("gx * 2");
   EXPECT_NE(l.result().find("side effects"), std::string::npos);
+}
+
+TEST(LaunchEdit, RoundsAGridUpOnlyWhereTheLaunchDoes) {
+  Launch l("blocks", "64");
+  l.site.grid_form = l.site.block_form = "number", l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  l.grid("ceil_div(gx, 4)");
+  EXPECT_EQ(l.result(), "<<<(blocks + 3) / 4, 64>>>");
+  for (auto* grid : {"blocks", "n / 64", "((n + 63) / 64 + parts - 1) / parts", "(part + 63) / 64", ""}) {
+    l.site.grid[0] = grid;
+    EXPECT_NE(l.result().find("would be rounded up along x"), std::string::npos) << grid << ": " << l.result();
+  }
+  l.grid("ceil_div(gx * bx, 32)");
+  l.block("32");
+  EXPECT_EQ(l.result(), "<<<blocks * 2, 32>>>") << "the same threads";
+}
+
+TEST(LaunchEdit, SaysThatACallIsMadeAgainOnlyWhereItIs) {
+  Launch l("div_up(n, 64)", "64");
+  l.site.grid_form = l.site.block_form = "number", l.mep.instances[0].geometry.block = {64, 1, 1};
+  l.grid("gx * 2");
+  EXPECT_EQ(l.result(), "<<<div_up(n, 64) * 2, 64>>>");
+  EXPECT_TRUE(l.notes().empty()) << l.notes()[0];
+  l.grid("gx * gx");
+  ASSERT_EQ(l.notes().size(), 1u);
+  EXPECT_NE(l.notes()[0].find("now evaluates 'div_up(n, 64)' more than once"), std::string::npos);
 }
 
 TEST(LaunchEdit, RefusesASiteThatMoved) {

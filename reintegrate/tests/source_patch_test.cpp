@@ -158,6 +158,18 @@ TEST_F(Patch, DoesNotTurnAKnobTwice) {
   EXPECT_EQ(patch->changes[0].after, "#pragma once\n#define BLOCK 128   // threads\n");
 }
 
+TEST_F(Patch, RefusesADefinitionThatTheLaunchFollowsIfItIsRewrittenByHand) {
+  write("src/k.cu", "#define TILE 16\n__global__ void k(float* a) { a[threadIdx.x] = TILE; }\n");
+  slice();
+  LaunchSite site;
+  site.block[0] = "TILE";
+  request.mep.launches = {site};
+  candidate("TILE 16", "TILE 32");
+  EXPECT_NE(refusal().find("rewrites '#define TILE 16', from which the launch is computed"), std::string::npos);
+  request.mep.launches[0].block[0] = "64";
+  EXPECT_TRUE(plan().ok());
+}
+
 TEST_F(Patch, RefusesAKnobOfTheCommandLine) {
   request.mep.knobs = {{"BLOCK", 64, {}, true, true, true, {}}};
   request.candidate.values["BLOCK"] = 128;

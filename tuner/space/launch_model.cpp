@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "core/model/launch/quotient.h"
+
 namespace kernelift {
 namespace {
 
@@ -103,37 +105,13 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
 }
 
 std::optional<Expression> LaunchModel::divisor(int axis) const {
-  if (!grid_[axis]) return std::nullopt;
-  std::string text = grid_[axis]->text();
-  // Expression::text() is normalised, so the last operator outside parentheses is the root.
-  int depth = 0;
-  size_t slash = text.npos, comma = text.npos;
-  bool other_root = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    char c = text[at];
-    if (c == '(') ++depth;
-    else if (c == ')') --depth;
-    else if (depth == 0 && c == '/') slash = at;
-    else if (depth == 0 && std::strchr("+-*%<>?&|^=", c)) other_root = slash == text.npos ? other_root : true;
-    else if (depth == 1 && c == ',' && text.starts_with("ceil_div(")) comma = at;
-  }
-  if (comma != text.npos && text.back() == ')') return parsed(text.substr(comma + 1, text.size() - comma - 2));
-  // Looser operators beside the division ("a + b / c") would make it no root.
-  depth = 0;
-  for (char c : text.substr(0, slash == text.npos ? 0 : slash)) {
-    if (c == '(') ++depth;
-    else if (c == ')') --depth;
-    else if (depth == 0 && std::strchr("+-<>?&|^=%", c)) other_root = true;
-  }
-  if (slash == text.npos || other_root) return std::nullopt;
-  return parsed(text.substr(slash + 1));
+  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
+  return quotient ? std::optional(quotient->divisor) : std::nullopt;
 }
 
 std::optional<Expression> LaunchModel::dividend(int axis) const {
-  auto by = divisor(axis);
-  std::string text = by ? grid_[axis]->text() : "";
-  if (!by || text.starts_with("ceil_div(")) return std::nullopt;
-  return parsed(text.substr(0, text.size() - by->text().size() - std::strlen(" / ")));
+  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
+  return quotient && !quotient->ceiling ? std::optional(quotient->dividend) : std::nullopt;
 }
 
 bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {

@@ -2,12 +2,15 @@
 // ceil_div(g * D(original), D(new)), where g is the recorded axis, so it works for every instance without knowing n. It
 // covers at least what the site itself would launch, which is checked numerically for every instance and value; a value
 // for which it would launch less is dropped. Numbers of the record stand in these rules only where the source fixes them:
-// a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is.
+// a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is. But a block that
+// is turned along one axis becomes the one that was verified along all: another along y, in another run, would make too many
+// threads of it. So may a grid become too large along y and z, which is said where it grows.
 #include "tuner/space/mep_space.h"
 
 #include <algorithm>
 #include <set>
 
+#include "core/model/launch/quotient.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/launch_model.h"
 
@@ -16,6 +19,8 @@ namespace {
 
 constexpr int kReach = 3;                   ///< Values up to 2^3 times smaller or larger than the original.
 constexpr int64_t kLargestBlock = 1024;     ///< Threads of a block on every CUDA and HIP device.
+constexpr int64_t kLargestGrid = 65535;     ///< Blocks along y and z on every CUDA device …
+constexpr int64_t kRoomForGrids = 4;        ///< … and how much larger than recorded they must be able to become.
 const char* const kGrid[] = {"gx", "gy", "gz"};
 const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
@@ -77,6 +82,7 @@ class MepSpace::Builder {
  public:
   Builder(const Mep& mep, const Candidate& parent) : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
     made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
+    if (!mep.instances.empty()) made_.recorded_block_ = mep.instances[0].geometry.block;
     for (auto& knob : mep.knobs) {
       auto found = parent.values.find(knob.name);
       original_[knob.name] = found == parent.values.end() ? knob.value : found->second;
@@ -96,7 +102,12 @@ class MepSpace::Builder {
   bool only_launches(const Knob& knob) const;
   /// The grid would be as large as the site itself makes it, or larger, on every recorded instance.
   bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
-  void add_block_axis(int axis);
+  /// Every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of the new size.
+  bool all_sites_allow(int axis, int64_t to, const std::string& knob = {}) const;
+  /// Along y and z there is a limit, and other runs are larger than the recorded ones.
+  bool has_room(const Expression& grid, int axis, const Bindings& values) const;
+  /// False where the block's size along the axis is not known before the program runs, nor how the grid follows it.
+  bool add_block_axis(int axis);
   /// Knobs that are no parameters, by value.
   std::map<std::string, std::string> constants(const Bindings& values) const;
 
@@ -180,7 +191,8 @@ void MepSpace::Builder::follow_knobs() {
           knobs[parameter.name] = value;
           if (value == original_[parameter.name]) return false;
           auto from = divisor->evaluate(original_), to = divisor->evaluate(knobs);
-          return !covers(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0 || !model_->may_divide_by(axis, *from, *to);
+          return !covers(grid, axis, knobs) || !has_room(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0 || !model_->may_divide_by(axis, *from, *to) ||
+                 !all_sites_allow(axis, *to, parameter.name);
         });
         parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
@@ -194,23 +206,47 @@ void MepSpace::Builder::add_block_shape() {
   // Only where no knob feeds the block and the kernel asks for its size at run time.
   if (!mentions(parent_.source, "blockDim") || !geometry_knobs_.empty()) return;
   for (int axis = 0; axis < 3; ++axis) {
-    if (!model_ || !model_->grid(axis) || !model_->block(axis)) {
-      if (axis == 0) leave("block size", "the launch site's expressions do not say how the grid follows it");
-      return;
-    }
-    add_block_axis(axis);
+    bool readable = model_ && model_->grid(axis) && model_->block(axis);
+    if (axis == 0 && !readable) return leave("block size", "the launch site's expressions do not say how the grid follows it");
+    if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok()) continue;
+    leave("block size", std::string("how many threads it has along ") + "xyz"[axis] + " is not known before the program runs");
+    std::erase_if(made_.rules_, [](auto& rule) { return rule.of_shape; });
+    std::erase_if(parameters_, [](auto& parameter) { return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) != std::end(kBlockParameter); });
+    return;
   }
 }
 
-void MepSpace::Builder::add_block_axis(int axis) {
+bool MepSpace::Builder::all_sites_allow(int axis, int64_t to, const std::string& knob) const {
+  return std::all_of(mep_.launches.begin(), mep_.launches.end(), [&](auto& site) {
+    auto grid = Expression::parse(site.grid[axis]);
+    if (grid.ok() && grid->variables().contains(knob)) return true;
+    auto block = Expression::parse(site.block[axis]);
+    auto size = block.ok() ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not read"));
+    return rounds_up(mep_, site, axis) || (size.ok() && *size % to == 0);
+  });
+}
+
+bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {
+  return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
+    auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
+    Bindings bound = values;
+    bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
+    bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
+    auto size = grid.evaluate(bound);
+    return size.ok() && (*size <= (axis == 1 ? blocks.y : blocks.z) || *size * kRoomForGrids <= kLargestGrid);
+  });
+}
+
+bool MepSpace::Builder::add_block_axis(int axis) {
+  bool constant = model_->block(axis)->evaluate(recorded_).ok();
   int64_t recorded_block = 0;
   for (auto& instance : mep_.instances) {
     auto& block = instance.geometry.block;
     int64_t here = axis == 0 ? block.x : axis == 1 ? block.y : block.z;
-    if (recorded_block && recorded_block != here) return;
+    if (recorded_block && recorded_block != here) return constant;
     recorded_block = here;
   }
-  if (recorded_block <= 1) return;
+  if (recorded_block <= 1 && constant) return true;
   std::string spelled = model_->block(axis)->text();
   bool simple = spelled.find_first_of(" (") == spelled.npos;
   auto divisor = model_->divisor(axis);
@@ -218,20 +254,22 @@ void MepSpace::Builder::add_block_axis(int axis) {
                              (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
   bool independent = model_->grid(axis)->variables().empty() ||
                      (!divisor && !model_->grid(axis)->variables().contains(spelled));
-  if (!simple || (!divides && !independent)) return;
+  if (!simple || (!divides && !independent)) return constant;
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
-  if (divides)
-    made_.rules_.push_back({true, axis, *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")")});
-  made_.rules_.push_back({false, axis, *Expression::parse(name)});
+  Expression grid = divides ? *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")") : Expression();
+  if (divides) made_.rules_.push_back({true, axis, grid, true});
+  made_.rules_.push_back({false, axis, *Expression::parse(name), true});
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
   std::erase_if(values, [&](int64_t value) {
-    return value != current && (value > kLargestBlock || (divides && !model_->may_divide_by(axis, recorded_block, value)));
+    return value != current && (recorded_block <= 1 || value > kLargestBlock ||
+                                (divides && (!model_->may_divide_by(axis, recorded_block, value) || !all_sites_allow(axis, value) || !has_room(grid, axis, {{name, value}}))));
   });
   parameters_.push_back(make_parameter(name, values, current));
+  return true;
 }
 
 void MepSpace::Builder::limit_threads() {
@@ -253,8 +291,11 @@ void MepSpace::Builder::limit_threads() {
 }
 
 MepSpace MepSpace::Builder::finish() {
+  std::map<std::string, std::string> fixed;
+  for (auto& parameter : parameters_)
+    if (parameter.values.size() < 2) fixed[parameter.name] = std::to_string(parameter.values[0]);
   std::erase_if(parameters_, [](auto& parameter) { return parameter.values.size() < 2; });
-  auto fixed = constants(original_);  // Those that fell away too.
+  fixed.merge(constants(original_));  // Those that fell away too.
   for (auto& constraint : made_.constraints_) constraint = substitute(constraint, fixed);
   for (auto& rule : made_.rules_) rule.expression = substitute(rule.expression, fixed);
   auto space = Space::create(std::move(parameters_), made_.constraints_);
@@ -296,6 +337,14 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
   return point;
 }
 
+int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
+  Bindings bound = candidate.values;
+  bound["gx"] = bound["gy"] = bound["gz"] = kLargestGrid;
+  bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z, bound["shared"] = 0;
+  auto size = candidate.launches.empty() ? Result<int64_t>(kLargestGrid) : candidate.launches[0].grid[axis].evaluate(bound);
+  return !size.ok() || *size <= kLargestGrid ? kLargestGrid : kLargestGrid * kLargestGrid / *size;
+}
+
 Candidate MepSpace::materialise(const Point& point) const {
   Candidate candidate = parent_;
   bool original = true;
@@ -314,13 +363,15 @@ Candidate MepSpace::materialise(const Point& point) const {
     candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
-  // Axes that nothing turned stay what the application makes of them, whatever was recorded.
-  auto turned = [&](const AxisRule& rule) {
+  // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all.
+  auto moves = [&](const AxisRule& rule) {
     auto names = rule.expression.variables();
     for (size_t p = 0; p < point.size(); ++p)
       if (point[p] != space_.parameters()[p].start && names.contains(space_.parameters()[p].name)) return true;
     return false;
   };
+  bool reshaped = std::any_of(rules_.begin(), rules_.end(), [&](auto& rule) { return rule.of_shape && moves(rule); });
+  auto turned = [&](const AxisRule& rule) { return moves(rule) || (rule.of_shape && reshaped); };
   for (auto& launch : candidate.launches) {
     std::map<std::string, std::string> by;
     for (auto& rule : rules_)
@@ -336,6 +387,9 @@ Candidate MepSpace::materialise(const Point& point) const {
       follow(launch.block[axis]);
     }
   }
+  for (int axis : {1, 2})
+    if (int64_t most = most_blocks(candidate, axis); most < kLargestGrid)
+      note += ", assuming that the application never has more than " + std::to_string(most) + " blocks along " + "xyz"[axis];
   candidate.note = parent_.tier == "baseline" || parent_.note.empty() ? note : parent_.note + "; " + note;
   candidate.tier = "params";
   return candidate;

@@ -31,10 +31,14 @@ class MepSpace {
 
  private:
   class Builder;
-  /// One grid or block axis as a function of parameters, over the recorded geometry.
-  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; };
+  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count together.
+  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; bool of_shape = false; };
+
+  /// Of the application's, along y or z, that the candidate's grid still has room for.
+  int64_t most_blocks(const Candidate& candidate, int axis) const;
 
   Candidate parent_;
+  Dim3 recorded_block_;
   std::string kernel_name_;
   Space space_;
   std::vector<Expression> constraints_;

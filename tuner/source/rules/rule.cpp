@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/model/launch/quotient.h"
 #include "tuner/source/rules/launch_pointers.h"
 
 namespace kernelift {
@@ -45,6 +46,14 @@ uint64_t spelled_threads(const Mep& mep) {
     most = std::max(most, static_cast<uint64_t>(threads));
   }
   return most;
+}
+
+bool spelled_in_whole_warps(const Mep& mep) {
+  return !mep.launches.empty() && std::all_of(mep.launches.begin(), mep.launches.end(), [](auto& site) {
+    auto expression = Expression::parse(site.block[0]);
+    auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
+    return size.ok() && *size > 0 && *size % 32 == 0;
+  });
 }
 
 /// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.
@@ -126,6 +135,8 @@ RuleContext RuleContext::of(const Mep& mep) {
   facts.kernel = mep.kernel_name;
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
+  for (int axis = 0; axis < 3; ++axis) facts.rounds_up[axis] = all_sites_round_up(mep, axis);
+  facts.whole_warps = spelled_in_whole_warps(mep);
   facts.shared_pointers = pointers_shared_at_sites(mep);
   facts.launches = mep.instances.size();
   for (auto& instance : mep.instances) {
@@ -150,9 +161,13 @@ bool RuleContext::alone(const clang::VarDecl* pointer, const clang::FunctionDecl
 }
 
 std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {
-  std::string text = "assuming that ";
+  std::string text;
   for (size_t left = arrays.size(); auto& array : arrays) text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
-  text += arrays.size() > 1 ? " do not overlap" : " overlaps no other array";
+  return assuming(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
+}
+
+std::string RuleContext::assuming(const std::string& what) const {
+  std::string text = "assuming that " + what;
   if (launches == 0) return text;
   return text + (launches == 1 ? ", as in the recorded launch" : ", as in all " + std::to_string(launches) + " recorded launches");
 }

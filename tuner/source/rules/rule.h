@@ -32,6 +32,8 @@ struct RuleContext {
   bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
   uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
+  bool rounds_up[3] = {true, true, true};     ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
+  bool whole_warps = false;                   ///< Every launch site spells a multiple of 32 for the block along x.
 
   Bound bound = Bound::Unknown;
   bool on_cpu = false;                        ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
@@ -39,7 +41,9 @@ struct RuleContext {
   static RuleContext of(const Mep& mep);
   /// Whether the pointer is one of the kernel's whose memory nothing else was seen to lead to.
   bool alone(const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) const;
-  /// What a patch assumes that keeps these arrays apart from all others, for its label.
+  /// "assuming that WHAT, as in all 3 recorded launches", for a label.
+  std::string assuming(const std::string& what) const;
+  /// What a patch assumes that keeps these arrays apart from all others.
   std::string no_overlap(const std::set<std::string>& arrays) const;
 };
 

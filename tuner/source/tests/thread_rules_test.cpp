@@ -87,6 +87,20 @@ TEST(Jam, ComputesWhatOneAxisDecidesOncePerAxis) {
   EXPECT_THAT(text, HasSubstr("          sum[u][v] += row[v] * b[k * n + j[u]];\n"));
 }
 
+TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
+  std::string text = "__global__ void k(float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = 1;\n}\n";
+  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
+  RuleContext known = facts();
+  EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 2);
+  known.rounds_up[0] = false;   // k<<<3, 128>>>(x, n), say.
+  EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 1);
+  std::string jammed = after("jam", text, two, 0, known);
+  EXPECT_THAT(jammed, HasSubstr("blockIdx.x * 2 + 1 < gridDim.x"));
+  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (turn) < gridDim.x)) continue;"));
+  EXPECT_EQ(offers("coarsen", text, {{"turns", 2}}, known).at(0).grid[0].divide, 1);
+  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}, 0, known), HasSubstr("if ((blockIdx.x * 2 + turn) >= gridDim.x) break;"));
+}
+
 TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
   std::string text = after("jam", R"(__global__ void k(float *y, const float *x, int n) {
   int i = threadIdx.x + blockIdx.x * blockDim.x;

@@ -190,15 +190,41 @@ TEST(MepSpace, CountsFromTheBlockThatTheApplicationComputesThen) {
   }
 }
 
-TEST(MepSpace, LeavesAxesThatItDoesNotTurnToTheApplication) {
+/// 4 times 4 blocks of 16 times 16, of a size that the application computes.
+Mep square(const std::string& block_y = "bs") {
   Mep mep = mep_with("(n + bs - 1) / bs", "bs", 4, 16, 64);
-  mep.launches[0].grid[1] = "(n + bs - 1) / bs", mep.launches[0].block[1] = "bs";
+  mep.launches[0].grid[1] = "(n + " + block_y + " - 1) / " + block_y, mep.launches[0].block[1] = block_y;
   for (auto& instance : mep.instances) instance.geometry.grid.y = 4, instance.geometry.block.y = 16;
-  auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x + blockDim.y; }"));
+  return mep;
+}
+constexpr const char* kAsksForBothAxes = "__global__ void k() { int i = blockDim.x + blockDim.y; }";
+
+TEST(MepSpace, ABlockThatIsTurnedIsTheVerifiedOneAlongAllAxes) {
+  // 16 along x and 32 along y fit; what the application may have along x another day would not.
+  auto space = MepSpace::create(square(), parent(kAsksForBothAxes));
   Candidate candidate = space.materialise(with(space.space(), "block_y", 32));
   auto& launch = candidate.launches.at(0);
-  EXPECT_EQ(launch.grid[0].text() + " " + launch.block[0].text(), "gx bx");
-  EXPECT_EQ(launch.evaluate({{8, 8, 1}, {8, 8, 1}}, candidate.values)->text(), "<<<(8,2,1), (8,32,1)>>>");
+  EXPECT_EQ(launch.evaluate({{4, 4, 1}, {16, 16, 1}}, candidate.values)->text(), "<<<(4,2,1), (16,32,1)>>>");
+  EXPECT_EQ(launch.evaluate({{1, 8, 1}, {64, 8, 1}}, candidate.values)->text(), "<<<(4,2,1), (16,32,1)>>>");
+}
+
+TEST(MepSpace, LeavesTheBlockWhoseSizeAlongAnotherAxisIsNotKnown) {
+  Mep mep = square("(rows * 2)");
+  EXPECT_TRUE(MepSpace::create(mep, parent(kAsksForBothAxes)).space().parameters().empty());
+  mep = square("16");
+  EXPECT_EQ(MepSpace::create(mep, parent(kAsksForBothAxes)).space().parameters().size(), 2u);
+}
+
+TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
+  Mep mep = square("by");
+  auto space = MepSpace::create(mep, parent(kAsksForBothAxes));
+  EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note, HasSubstr("block_y 16 -> 4, assuming that the application never has more than 16383 blocks along y"));
+  EXPECT_THAT(space.materialise(with(space.space(), "block_x", 4)).note, testing::Not(HasSubstr("assuming")));
+  for (auto& instance : mep.instances) instance.geometry.grid.y = 16000;
+  mep.launches[0].grid[1] = "(rows + by - 1) / by", mep.launches[0].argument_text.push_back("rows");
+  auto full = MepSpace::create(mep, parent(kAsksForBothAxes));
+  EXPECT_FALSE(full.point_at({{"block_y", 4}}));
+  EXPECT_TRUE(full.point_at({{"block_y", 32}}));
 }
 
 TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {

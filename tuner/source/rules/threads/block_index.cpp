@@ -200,8 +200,11 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];
-  found.grid[axis].divide = turns;
-  found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent});
+  // Where the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
+  std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
+  if (facts.rounds_up[axis]) found.grid[axis].divide = turns;
+  else inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
+  found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
   found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
   found.edits.insert(found.edits.end(), returns->begin(), returns->end());
   bool own_line = source.first_on_line(*close);

@@ -23,15 +23,17 @@ constexpr size_t kLongestBody = 6000;     ///< Characters; longer ones spill lon
 
 class Jammer {
  public:
-  Jammer(const KernelSource& source, const clang::FunctionDecl* kernel, const std::vector<std::pair<GlobalIndex, int64_t>>& axes)
-      : source_(source), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())), axes_(axes), neighbours_(source, as_neighbours(axes)) {}
+  /// `rounds_up`: along these axes of the grid.
+  Jammer(const KernelSource& source, const clang::FunctionDecl* kernel, const std::vector<std::pair<GlobalIndex, int64_t>>& axes, const bool (&rounds_up)[3])
+      : source_(source), rounds_up_(rounds_up), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())), axes_(axes), neighbours_(source, as_neighbours(axes)) {}
 
   /// The text from the first index's declaration to the kernel's closing brace; nullopt if something speaks against it.
   std::optional<std::string> rewrite();
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
-  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach.
-  bool bounded(size_t axis) const { return bounded_ >> axis & 1; }
+  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach: a guard, of a
+  /// size that the launches cover. Where one launches fewer blocks than the guard would let in, the grid must say so.
+  bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && rounds_up_[axes_[axis].first.axis]; }
 
  private:
   using Axes = Neighbours::Axes;
@@ -56,6 +58,7 @@ class Jammer {
   bool is_index(const clang::Stmt* statement) const;
 
   const KernelSource& source_;
+  const bool (&rounds_up_)[3];
   const clang::CompoundStmt* body_;
   const std::vector<std::pair<GlobalIndex, int64_t>>& axes_;
   Neighbours neighbours_;
@@ -310,7 +313,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     found.place += (found.place.empty() ? "neighbours along " : ", ") + std::string(kAxisNames[axis]);
   }
   if (axes.empty() || neighbours > kMostNeighbours) return {};
-  Jammer jammer(source, kernel, axes);
+  Jammer jammer(source, kernel, axes, facts.rounds_up);
   auto text = jammer.rewrite();
   if (!text) return {};
   // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the end

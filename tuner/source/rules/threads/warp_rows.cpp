@@ -342,7 +342,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (sharing.loops() == 0) return {};
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
-  if (!sharing.apart().empty()) found.premise = facts.no_overlap(sharing.apart());
+  // Lanes are told by the thread's number, and rows by its place in the grid: they agree in whole warps.
+  if (!facts.whole_warps) found.premise = facts.assuming("blocks are whole warps along x");
+  if (!sharing.apart().empty()) found.premise += (found.premise.empty() ? "" : " and ") + facts.no_overlap(sharing.apart());
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);

@@ -1,0 +1,83 @@
+// See quotient.h.
+#include "core/model/launch/quotient.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+namespace kernelift {
+
+std::optional<Quotient> Quotient::of(const Expression& expression) {
+  const std::string text = expression.text();
+  auto made = [](const std::string& dividend, const std::string& divisor, bool ceiling) -> std::optional<Quotient> {
+    auto upper = Expression::parse(dividend), lower = Expression::parse(divisor);
+    if (!upper.ok() || !lower.ok()) return std::nullopt;
+    return Quotient{*upper, *lower, ceiling};
+  };
+  // The text is normalised, so that the last operator outside parentheses is the root.
+  int depth = 0;
+  size_t slash = text.npos, comma = text.npos, closed = text.npos;
+  bool other_root = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '(') ++depth;
+    else if (c == ')' && --depth == 0 && closed == text.npos) closed = at;
+    else if (depth == 0 && c == '/') slash = at, other_root = false;
+    else if (depth == 0 && std::strchr("*%", c)) other_root = true;
+    else if (depth == 0 && std::strchr("+-<>?&|^=", c)) return std::nullopt;
+    else if (depth == 1 && c == ',' && text.starts_with("ceil_div(")) comma = at;
+  }
+  if (comma != text.npos && closed == text.size() - 1) return made(text.substr(9, comma - 9), text.substr(comma + 1, closed - comma - 1), true);
+  if (slash == text.npos || other_root) return std::nullopt;
+  return made(text.substr(0, slash), text.substr(slash + 1), false);
+}
+
+bool Quotient::rounds_up(const Bindings& knobs) const {
+  if (ceiling) return true;
+  constexpr int64_t kAnySize = 64;   // Of what the divisor is made of.
+  Bindings nothing = knobs;
+  for (auto& name : divisor.variables()) nothing.try_emplace(name, kAnySize);
+  for (auto& name : dividend.variables()) nothing.try_emplace(name, 0);
+  auto added = dividend.evaluate(nothing), size = divisor.evaluate(nothing);
+  return added.ok() && size.ok() && *size > 0 && *added * 2 >= *size;
+}
+
+namespace {
+
+/// "s" of "s.n" stands in an argument: the kernel is told, and its guard may know.
+bool is_passed(const std::string& name, const LaunchSite& site) {
+  const std::string root = name.substr(0, name.find('.'));
+  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  return std::any_of(site.argument_text.begin(), site.argument_text.end(), [&](auto& text) {
+    for (size_t at = text.find(root); at != text.npos; at = text.find(root, at + 1))
+      if ((at == 0 || !word(text[at - 1])) && (at + root.size() == text.size() || !word(text[at + root.size()]))) return true;
+    return false;
+  });
+}
+
+}  // namespace
+
+bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) {
+  auto along = [&](const Dim3& size) -> int64_t { return axis == 0 ? size.x : axis == 1 ? size.y : size.z; };
+  auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
+  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return false;
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  if (auto always = grid->evaluate(knobs); always.ok())
+    return std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid) == *always; });
+  auto quotient = Quotient::of(*grid);
+  if (!quotient || !quotient->rounds_up(knobs)) return false;
+  // `k<<<(part + B - 1) / B, B>>>(a, n)`: what lies past the part is not past the end.
+  auto own = quotient->divisor.variables();
+  for (auto& name : quotient->dividend.variables())
+    if (!knobs.contains(name) && !own.contains(name) && !is_passed(name, site)) return false;
+  if (quotient->divisor == *block) return true;
+  auto by = quotient->divisor.evaluate(knobs), threads = block->evaluate(knobs);
+  return by.ok() && threads.ok() && *threads > 0 && *by % *threads == 0;
+}
+
+bool all_sites_round_up(const Mep& mep, int axis) {
+  return !mep.launches.empty() && std::all_of(mep.launches.begin(), mep.launches.end(), [&](auto& site) { return rounds_up(mep, site, axis); });
+}
+
+}  // namespace kernelift

@@ -1,0 +1,26 @@
+// Grids as they are spelled: `ceil_div(n, B)`, `(n + B - 1) / B`, `n / B`. Whether one rounds up says whether its launch starts
+// threads past the end by itself, for which the kernel must have a guard; where none are, more than there were do work that
+// nobody asked for: `k<<<3, B>>>(a, n)` is the first three blocks of a longer array.
+#pragma once
+#include <optional>
+
+#include "core/model/mep.h"
+
+namespace kernelift {
+
+struct Quotient {
+  Expression dividend, divisor;
+  bool ceiling = false;              ///< ceil_div; else what rounds up is in the dividend, if anything is.
+
+  /// nullopt where the expression's last operation is another one.
+  static std::optional<Quotient> of(const Expression& expression);
+  /// Of a size of nothing the dividend is D - 1, or near it: `n + D - 1`.
+  bool rounds_up(const Bindings& knobs) const;
+};
+
+/// Every launch that is known covers a size that the kernel is told, along the axis in whole blocks of its own, rounded up; or
+/// is as it was recorded, whatever the size. Then a grid may be rounded up further. Of launches that are not known: false.
+bool all_sites_round_up(const Mep& mep, int axis);
+bool rounds_up(const Mep& mep, const LaunchSite& site, int axis);
+
+}  // namespace kernelift

@@ -1,0 +1,40 @@
+// Which launches round their grids up over a size that the kernel is told.
+#include "core/model/launch/quotient.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+std::string parts(const std::string& text) {
+  auto quotient = Quotient::of(*Expression::parse(text));
+  return quotient ? quotient->dividend.text() + " by " + quotient->divisor.text() : "none";
+}
+
+TEST(Quotient, IsTheLastDivision) {
+  EXPECT_EQ(parts("(n + B - 1) / B"), "n + B - 1 by B");
+  EXPECT_EQ(parts("ceil_div(n * m, B * 2)"), "n * m by B * 2");
+  EXPECT_EQ(parts("n / 4 / B"), "n / 4 by B");
+  EXPECT_EQ(parts("n / B + 1"), "none");
+  EXPECT_EQ(parts("n / B * 2"), "none");
+  EXPECT_EQ(parts("n"), "none");
+}
+
+bool rounded(const std::string& grid, const std::string& block) {
+  Mep mep;
+  mep.instances.resize(1);
+  mep.instances[0].geometry = {{16, 1, 1}, {64, 1, 1}};
+  LaunchSite site;
+  site.grid[0] = grid, site.block[0] = block, site.argument_text = {"a", "s", "n - first"};
+  return rounds_up(mep, site, 0);
+}
+
+TEST(Quotient, RoundsUpWhereTheLaunchCoversWhatTheKernelIsTold) {
+  for (auto* grid : {"(n + 63) / 64", "ceil_div(n - first, 64)", "(s.n + 127) / 128", "16"}) EXPECT_TRUE(rounded(grid, "64")) << grid;
+  EXPECT_TRUE(rounded("(n + threads - 1) / threads", "threads"));
+  for (auto* grid : {"n / 64", "blocks", "(part + 63) / 64", "((n + 63) / 64 + 6) / 7", "3", ""}) EXPECT_FALSE(rounded(grid, "64")) << grid;
+  EXPECT_FALSE(rounded("(n + 63) / 64", "threads"));
+}
+
+}  // namespace
+}  // namespace kernelift
