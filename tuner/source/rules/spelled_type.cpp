@@ -7,6 +7,7 @@
 #include <clang/Lex/Lexer.h>
 
 #include <cctype>
+#include <cmath>
 
 namespace kernelift {
 namespace {
@@ -159,6 +160,11 @@ bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {
     else plain &= type.getAs<clang::BuiltinTypeLoc>() && (!type.getBeginLoc().isMacroID() || of_the_system(source, type.getBeginLoc()));
   });
   return plain;
+}
+
+bool bears_single(const clang::FloatingLiteral* literal) {
+  double size = std::abs(literal->getValueAsApproximateDouble());
+  return size == 0 || (size >= 1e-18 && size <= 1e18);
 }
 
 }  // namespace kernelift

@@ -7,6 +7,10 @@
 
 #include "tuner/source/rules/kernel_source.h"
 
+namespace clang {
+class FloatingLiteral;
+}
+
 namespace kernelift {
 
 /// The names of single precision at the declarations of all that is mentioned: "float", an alias, a macro; "" for one that
@@ -19,6 +23,8 @@ bool is_plain_float(const KernelSource& source, const clang::VarDecl* variable);
 /// The name in which a literal of the statement around `part` is to be written: "float", or the alias that is in it. nullopt:
 /// several, or none that can be written there.
 std::optional<std::string> float_name_around(const KernelSource& source, const clang::Stmt* part);
+/// Nothing, or of a size that single precision bears, squared too. 1e-60 is there to keep a logarithm from zero; 1e-60f is zero.
+bool bears_single(const clang::FloatingLiteral* literal);
 /// A macro of the program's own spells the type or what it points to, or an alias hides the pointer.
 bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable);
 /// The integers that are mentioned have types of the language, or of its headers.

@@ -157,6 +157,18 @@ TEST(FloatLiterals, LeaveRealDoublesAlone) {
   EXPECT_EQ(after("float_literals", "__global__ void k(float *y, double d) {\n  y[0] = 0.5 * d;\n  double e = 0.5 * y[0];\n  d = e;\n}\n"), "");
 }
 
+TEST(FloatLiterals, LeaveNumbersAloneThatAreNoneInFloat) {
+  for (auto* number : {"1e-60", "1e60", "2.2250738585072014e-308", "1e-30"})
+    EXPECT_EQ(after("float_literals", std::string("__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + ") + number + ");\n}\n"), "") << number;
+  EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + 1e-12);\n}\n"), HasSubstr("sqrtf(y[1] + 1e-12f)"));
+}
+TEST(FloatLiterals, DoNotMoveTheBoundaryOfWhatIsStored) {
+  auto with = [](const std::string& condition) { return after("float_literals", "__global__ void k(float *y) {\n  if (" + condition + ") y[0] = 1;\n}\n"); };
+  EXPECT_EQ(with("y[1] < 0.1"), "") << "0.1f is more than 0.1";
+  EXPECT_EQ(with("0.1 > *y"), "");
+  EXPECT_THAT(with("y[1] < 0.25"), HasSubstr("0.25f"));
+  EXPECT_THAT(with("y[1] * y[2] < 0.1"), HasSubstr("0.1f"));
+}
 TEST(FloatLiterals, TakeTheFloatVersionOfAFunction) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = 2.0 * sqrt(y[1]);\n}\n"), HasSubstr("2.0f * sqrtf(y[1]);"));
 }
@@ -170,6 +182,9 @@ TEST(Demote, TurnsLocalDoublesIntoFloats) {
   EXPECT_THAT(after("demote", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"), HasSubstr("const float a = y[1], b"));
 }
 
+TEST(Demote, LeavesKernelsAloneThatNeedTheRangeOfDoubles) {
+  EXPECT_EQ(after("demote", "__global__ void k(float *y) {\n  double a = y[1] + 1e-60;\n  y[0] = sqrt(a);\n}\n"), "");
+}
 TEST(Demote, LeavesKernelsOnDoubleDataAlone) {
   EXPECT_EQ(after("demote", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
 }

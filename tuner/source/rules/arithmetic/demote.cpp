@@ -1,6 +1,6 @@
 // demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of habit
 // runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias or a macro may
-// be double another time.
+// be double another time, and numbers that floats do not bear say that the range of doubles is meant.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
@@ -22,6 +22,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!only_plain_floats(source, kernel->getBody()) ||
       !std::all_of(kernel->param_begin(), kernel->param_end(), [&](auto* parameter) { return is_plain_float(source, parameter); }))
     return {};
+  bool bearable = true;
+  walk(kernel->getBody(), [&](const clang::Stmt* statement) {
+    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(statement)) bearable &= bears_single(literal);
+    return bearable;
+  });
+  if (!bearable) return {};
   Opportunity found;
   found.place = "locals of " + kernel->getNameAsString();
   std::set<size_t> seen;   // `double a, b;` spells its type once.

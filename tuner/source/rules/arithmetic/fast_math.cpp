@@ -1,7 +1,8 @@
 // fast_math: single-precision functions and divisions as the hardware does them, right to a few units in the last place
 // instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a * rsqrtf(b)`. That is what nvcc's
 // -use_fast_math does to a whole file; here it is one kernel's functions, its divisions, or both, and verification says
-// whether its results bear it. An operand whose type is an alias or a macro may be a double another time, and is left alone.
+// whether its results bear it. The functions' error grows with their arguments (__sinf's past pi), of which only the recorded
+// ones were tried: the label says so. An operand whose type is an alias or a macro may be a double another time, and is left alone.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -109,6 +110,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     for (auto* function : source.functions()) replace_functions(source, function->getBody(), taken, found.edits);
   if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions)) return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
+  if (found.edits.size() > divisions) found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
   return {found};
 }
 

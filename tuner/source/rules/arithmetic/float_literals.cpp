@@ -2,6 +2,7 @@
 // only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it and its
 // value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs. Where an operand's
 // type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and overloads choose the function.
+// Numbers that floats do not bear stay what they are.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -48,7 +49,8 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   } else if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(expression)) {
     auto range = source.span(literal);
     std::string text = source.spelled(literal);
-    if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(" + into.type + ")"});
+    if (!bears_single(literal)) into.possible = false;
+    else if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(" + into.type + ")"});
     else if (!range || text.empty() || text.find_first_of("xXfFlL_(") != text.npos) into.possible = false;
     else if (into.type == "float") into.edits.push_back({range->end, range->end, "f"});
     else into.edits.push_back({range->begin, range->end, into.type + "(" + text + ")"});
@@ -82,6 +84,19 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   }
 }
 
+/// `x < 0.1` of a float x that is 0.1f: true in double, where they differ, and false in float. What was computed is rounded anyway.
+bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
+  auto literal_of = [](const clang::Expr* side) { return llvm::dyn_cast<clang::FloatingLiteral>(side->IgnoreParenImpCasts()); };
+  auto* literal = literal_of(comparison->getRHS());
+  auto* other = (literal ? comparison->getLHS() : comparison->getRHS())->IgnoreParenImpCasts();
+  if (!literal) literal = literal_of(comparison->getLHS());
+  if (!literal || !llvm::isa<clang::DeclRefExpr, clang::ArraySubscriptExpr, clang::MemberExpr, clang::UnaryOperator>(other)) return false;
+  bool inexact = false;
+  llvm::APFloat value = literal->getValue();
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return inexact;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
   found.place = "whole text";
@@ -95,7 +110,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       } else if (auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement)) {
         if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy)) roots = {compound->getRHS()};
       } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary && binary->isComparisonOp()) {
-        if (is(binary->getLHS()->getType(), context.DoubleTy)) roots = {binary->getLHS(), binary->getRHS()};
+        if (is(binary->getLHS()->getType(), context.DoubleTy) && !tells_a_value_from_its_rounding(binary)) roots = {binary->getLHS(), binary->getRHS()};
       }
       if (roots.empty()) return true;
       auto name = float_name_around(source, statement);
