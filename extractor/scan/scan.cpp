@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/base/hash.h"
+#include "extractor/scan/call_finder.h"
 #include "extractor/scan/knob_finder.h"
 #include "extractor/scan/unit_cache.h"
 
@@ -48,6 +49,7 @@ void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
     for (auto* function : launch.kernels) launch.site.kernels.push_back(label(function));
     into.launches.push_back(launch.site);
   }
+  into.calls = find_calls(unit, items, label);
   for (auto& pointer : pointers) into.pointers.push_back({{label(pointer.kernel)}, pointer.range});
   for (auto& kernel : kernels) into.kernels.push_back(std::move(kernel.kernel));
 }
@@ -212,6 +214,7 @@ class Merger {
       if (fresh) index_.launches.push_back(std::move(site));
       else unite(index_.launches[at->second].kernels, site.kernels);
     }
+    std::move(found.calls.begin(), found.calls.end(), std::back_inserter(index_.calls));
     for (auto& pointer : found.pointers) {
       auto [at, fresh] = pointers_.try_emplace({pointer.range.file, pointer.range.begin}, index_.pointers.size());
       if (fresh) index_.pointers.push_back(std::move(pointer));
@@ -295,6 +298,7 @@ Result<ScanIndex> scan_application(const ScanOptions& given) {
   Merger merger(index);
   for (auto& found : scan_units(database.units, options)) merger.add(std::move(found));
   merger.finish(options.root);
+  follow_callers(index);
   for (auto& file : database.missing) {
     ScannedUnit unit;
     unit.file = file;

@@ -53,6 +53,8 @@ static Json to_json(const ScannedKernel& kernel) {
 
 static Json to_json(const KernelPointer& pointer) { return {{"kernels", pointer.kernels}, {"range", to_json(pointer.range)}}; }
 
+static Json to_json(const HostCall& call) { return {{"callee", call.callee}, {"caller", call.caller}, {"arguments", call.arguments}}; }
+
 static Json to_json(const ScannedUnit& unit) {
   return {{"file", unit.file},
           {"folder", unit.folder},
@@ -70,6 +72,7 @@ Json to_json(const ScanIndex& index) {
   document["launches"] = list_to_json(index.launches);
   document["pointers"] = list_to_json(index.pointers);
   document["knobs"] = list_to_json(index.knobs);
+  if (!index.calls.empty()) document["calls"] = list_to_json(index.calls);
   return document;
 }
 
@@ -84,6 +87,8 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
     for (auto& one : document.value("pointers", Json::array()))
       index.pointers.push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
+    for (auto& one : document.value("calls", Json::array()))
+      index.calls.push_back({one.at("callee"), one.at("caller"), one.at("arguments").get<std::vector<std::set<std::string>>>()});
     return index;
   });
 }

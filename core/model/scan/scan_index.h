@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,16 @@ struct LaunchSite {
   bool through_macro = false;       ///< The launch is written by a macro: a patch must not touch its geometry.
   /// What the arguments are as spelled: "dim3", "number" (an integer that becomes one), "other", or empty: not known.
   std::string grid_form = {}, block_form = {};
+  /// Arguments for which some caller of the enclosing function passes one memory, a pair each: (0, 1) of
+  /// `smooth(to, from)`, which launches k(to, from), where somebody calls smooth(a, a).
+  std::vector<std::pair<size_t, size_t>> one_memory = {};
+};
+
+/// A call or launch in a host function, as a scan of one unit sees it. `arguments` are what each leads to, by its words:
+/// "a" of `&a[n]`, "#1" where that is the caller's second parameter, "#1.data()" what one gets of it.
+struct HostCall {
+  std::string callee, caller;       ///< Labels of functions; a launch is "FILE:BEGIN" of its site.
+  std::vector<std::set<std::string>> arguments;
 };
 
 /// Where kernels' addresses go to something other than a launch that was seen: a parameter, a table, a graph's node.
@@ -87,6 +98,7 @@ struct ScanIndex {
   std::vector<LaunchSite> launches;
   std::vector<KernelPointer> pointers;
   std::vector<Knob> knobs;
+  std::vector<HostCall> calls;      ///< Of one unit's findings; what they say is in the launches when all are merged.
 
   static Result<ScanIndex> read(const std::filesystem::path& file);
   Status write(const std::filesystem::path& file) const;

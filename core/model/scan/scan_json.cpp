@@ -40,6 +40,7 @@ Json to_json(const LaunchSite& site) {
           {"block_form", site.block_form},
           {"shared", site.shared},
           {"argument_text", site.argument_text},
+          {"one_memory", site.one_memory},
           {"through_macro", site.through_macro}};
 }
 
@@ -53,6 +54,7 @@ LaunchSite launch_from_json(const Json& from) {
     site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
   site.grid_form = from.value("grid_form", ""), site.block_form = from.value("block_form", "");
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
+  site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();
   site.through_macro = from.at("through_macro");
   return site;
 }

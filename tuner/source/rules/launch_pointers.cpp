@@ -82,6 +82,8 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
     different.emplace(site.enclosing, all);
     for (auto& [base, parameters] : ways)
       if (parameters.size() > 1) shared.insert(parameters.begin(), parameters.end());
+    for (auto& [first, second] : site.one_memory)
+      if (pointers.contains(first) && pointers.contains(second)) shared.insert({first, second});
   }
   return different.size() > 1 && pointers.size() > 1 ? pointers : shared;
 }

@@ -8,8 +8,8 @@
 
 namespace kernelift {
 
-/// Pointer parameters that a launch site passes one memory for, as its words show: "a" of "a + n" and "(float *)a". All of
-/// them where sites pass different things: which of them ran when it was recorded is not known.
+/// Pointer parameters that a launch site passes one memory for, as its words show: "a" of "a + n" and "(float *)a"; or a caller
+/// of the function that it is in. All of them where sites pass different things: which of them ran when it was recorded is not known.
 std::set<size_t> pointers_shared_at_sites(const Mep& mep);
 
 }  // namespace kernelift

@@ -35,6 +35,15 @@ TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
   EXPECT_EQ(shared_at({{"nullptr", "nullptr", "n"}}), Set{});
 }
 
+TEST(LaunchPointers, AreSharedWhereACallerPassesOneMemoryTwice) {
+  Mep mep;
+  mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  LaunchSite site;
+  site.argument_text = {"from", "to", "n"}, site.enclosing = "smooth", site.one_memory = {{0, 1}};
+  mep.launches = {site};
+  EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1}));
+}
+
 TEST(LaunchPointers, AreInDoubtWhereSitesPassDifferentThings) {
   using Set = std::set<size_t>;
   EXPECT_EQ(shared_at({{"a", "b", "n"}, {"b", "a", "n"}}), Set{}) << "the same two, swapped";
@@ -64,6 +73,24 @@ TEST(Labels, SayWhichArraysMustNotOverlap) {
   EXPECT_EQ(label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known), "accumulate y[0] in the loop over i");
   EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known), "accumulate y[0] in the loop over i")
       << "the program says so itself";
+}
+
+TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
+  std::string text = "__global__ void k(float *y) {\n  y[0] = expf(y[1]) / y[2];\n}\n";
+  const std::string premise = "assuming that the functions' arguments stay in the range of the recorded launches";
+  EXPECT_THAT(label("fast_math", text, {{"pieces", 1}}), HasSubstr(premise));
+  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr(premise));
+  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}), "fast_math whole text (divisions)");
+}
+
+TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
+  std::string text = "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r < n) {\n    float sum = 0;\n"
+                     "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
+  RuleContext known = facts();
+  known.whole_warps = false;
+  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), HasSubstr("assuming that blocks are whole warps along x"));
+  known.whole_warps = true;
+  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), testing::Not(HasSubstr("whole warps")));
 }
 
 TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {

@@ -1,0 +1,210 @@
+// Bodies are walked in every instance, as launches are. A launch is a call like any other, of its own place; from there the
+// callers are followed upwards, the words of each parameter replaced by what the caller passes for it.
+#include "extractor/scan/call_finder.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+constexpr int kCallers = 6;            ///< Functions above the one that launches.
+constexpr size_t kMostStates = 10000;  ///< Ways to a launch: a program whose wrappers call each other has very many.
+
+class CallVisitor : public DynamicRecursiveASTVisitor {
+ public:
+  CallVisitor(const ParsedUnit& unit, const std::function<std::string(const FunctionDecl*)>& label) : unit_(unit), label_(label) {
+    ShouldVisitTemplateInstantiations = true;
+  }
+  bool TraverseStmt(Stmt* statement) override { return !function_ || DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+
+  bool VisitFunctionDecl(FunctionDecl* function) override {
+    bool host = !function->hasAttr<CUDAGlobalAttr>() && (!function->hasAttr<CUDADeviceAttr>() || function->hasAttr<CUDAHostAttr>());
+    if (function_ || !host || !function->doesThisDeclarationHaveABody() || !function->getBody() || function->isDependentContext()) return true;
+    function_ = function, caller_ = label(function);
+    TraverseStmt(function->getBody());
+    function_ = nullptr;
+    return true;
+  }
+  bool VisitCallExpr(CallExpr* call) override {
+    if (!function_ || call->isTypeDependent() || llvm::isa<CXXOperatorCallExpr>(call)) return true;
+    std::vector<const Expr*> arguments(call->arg_begin(), call->arg_end());
+    if (llvm::isa<CUDAKernelCallExpr>(call)) return add(launch(call), arguments), true;
+    auto* callee = call->getDirectCallee();
+    if (!callee) return true;
+    llvm::StringRef name = callee->getIdentifier() ? callee->getName() : "";
+    if (name == "cudaLaunchKernelEx" && arguments.size() > 2) {
+      arguments.erase(arguments.begin(), arguments.begin() + 2);
+      add(launch(call), arguments);
+    } else if ((name.contains("LaunchKernel") || name.contains("LaunchCooperativeKernel")) && arguments.size() > 2) {
+      add(launch(call), pointed_to(arguments[name == "cudaLaunchKernelExC" ? 2 : 3]));
+    } else if (unit_.is_user(callee->getLocation()) && !callee->hasAttr<CUDAGlobalAttr>()) {
+      add(label(callee), arguments);
+    }
+    return true;
+  }
+
+  std::vector<HostCall> calls;
+
+ private:
+  const std::string& label(const FunctionDecl* function) {
+    auto [known, fresh] = labels_.try_emplace(function);
+    bool plain = !llvm::isa<CXXConstructorDecl, CXXDestructorDecl, CXXDeductionGuideDecl>(function);
+    if (fresh) known->second = plain ? label_(function) : function->getQualifiedNameAsString();
+    return known->second;
+  }
+  std::string launch(const Expr* call) const {
+    auto extent = unit_.extent(call->getSourceRange());
+    if (!extent) return {};
+    auto range = unit_.range(extent->first.file, extent->first.offset, extent->second);
+    return range.file + ":" + std::to_string(range.begin);
+  }
+  /// `void* args[] = {&a, &b}`
+  static std::vector<const Expr*> pointed_to(const Expr* array) {
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(array->IgnoreParenCasts());
+    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    auto* list = variable && variable->getInit() ? llvm::dyn_cast<InitListExpr>(variable->getInit()) : nullptr;
+    std::vector<const Expr*> values;
+    if (!list) return values;
+    for (auto* one : list->inits()) {
+      auto* address = llvm::dyn_cast<UnaryOperator>(one->IgnoreParenCasts());
+      values.push_back(address && address->getOpcode() == UO_AddrOf ? address->getSubExpr() : one);
+    }
+    return values;
+  }
+
+  void add(const std::string& callee, const std::vector<const Expr*>& arguments) {
+    HostCall call{callee, caller_, {}};
+    for (auto* argument : arguments) {
+      auto type = argument->getType();
+      bool leads = type->isPointerType() || type->isArrayType() || type->isRecordType();
+      call.arguments.push_back(leads ? bases(argument) : std::set<std::string>{});
+    }
+    bool any = std::any_of(call.arguments.begin(), call.arguments.end(), [](auto& one) { return !one.empty(); });
+    if (any && !callee.empty()) calls.push_back(std::move(call));
+  }
+
+  /// What a pointer, or what holds one, starts from.
+  std::set<std::string> bases(const Expr* e) const {
+    e = e->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts();
+    auto of = [&](const Expr* object, const std::string& part) {
+      std::set<std::string> all;
+      for (auto& base : bases(object)) all.insert(base + part);
+      return all;
+    };
+    if (auto* choice = llvm::dyn_cast<AbstractConditionalOperator>(e)) {
+      auto all = bases(choice->getTrueExpr());
+      all.merge(bases(choice->getFalseExpr()));
+      return all;
+    }
+    if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) {
+      auto* inner = unary->getSubExpr()->IgnoreParenCasts();
+      auto* element = llvm::dyn_cast<ArraySubscriptExpr>(inner);
+      if (unary->getOpcode() == UO_AddrOf) return bases(element ? element->getBase() : inner);
+      if (unary->isIncrementDecrementOp()) return bases(inner);
+    }
+    if (auto* binary = llvm::dyn_cast<BinaryOperator>(e); binary && binary->isAdditiveOp())
+      return bases(binary->getLHS()->getType()->isPointerType() ? binary->getLHS() : binary->getRHS());
+    if (auto* made = llvm::dyn_cast<CXXConstructExpr>(e); made && made->getNumArgs() == 1) return bases(made->getArg(0));
+    if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && !member->isImplicitAccess())
+      return of(member->getBase(), "." + member->getMemberDecl()->getNameAsString());
+    if (auto* call = llvm::dyn_cast<CXXMemberCallExpr>(e); call && call->getNumArgs() == 0 && call->getMethodDecl() && call->getImplicitObjectArgument())
+      return of(call->getImplicitObjectArgument(), "." + call->getMethodDecl()->getNameAsString() + "()");
+    if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getDirectCallee() && call->getNumArgs() == 1) {
+      auto* name = call->getDirectCallee()->getIdentifier();
+      if (name && (name->getName().ends_with("_cast") || name->getName() == "move" || name->getName() == "addressof")) return bases(call->getArg(0));
+    }
+    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
+      auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
+      if (parameter && parameter->getDeclContext() == function_) return {"#" + std::to_string(parameter->getFunctionScopeIndex())};
+    }
+    if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
+    auto range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources, unit_.context.getLangOpts());
+    std::string text = Lexer::getSourceText(range, unit_.sources, unit_.context.getLangOpts()).str();
+    std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+    return text.empty() || text == "NULL" ? std::set<std::string>() : std::set{text};
+  }
+
+  const ParsedUnit& unit_;
+  const std::function<std::string(const FunctionDecl*)>& label_;
+  const FunctionDecl* function_ = nullptr;
+  std::string caller_;
+  std::map<const FunctionDecl*, std::string> labels_;
+};
+
+using Arguments = std::vector<std::set<std::string>>;
+
+/// What a launch's arguments lead to, in a caller's words; nothing is left of a parameter that the call says nothing of.
+Arguments in_words_of(const HostCall& caller, const Arguments& arguments) {
+  Arguments all;
+  for (auto& argument : arguments) {
+    std::set<std::string> bases;
+    for (auto& base : argument) {
+      if (base[0] != '#') {
+        bases.insert(base);
+        continue;
+      }
+      size_t end = 1;
+      while (end < base.size() && std::isdigit(static_cast<unsigned char>(base[end]))) ++end;
+      size_t number = std::stoul(base.substr(1, end - 1));
+      if (number < caller.arguments.size())
+        for (auto& passed : caller.arguments[number]) bases.insert(passed + base.substr(end));
+    }
+    all.push_back(std::move(bases));
+  }
+  return all;
+}
+
+void add_pairs(const Arguments& arguments, std::vector<std::pair<size_t, size_t>>& pairs) {
+  for (size_t second = 1; second < arguments.size(); ++second)
+    for (size_t first = 0; first < second; ++first) {
+      bool one = std::any_of(arguments[first].begin(), arguments[first].end(), [&](auto& base) { return arguments[second].contains(base); });
+      if (std::pair pair{first, second}; one && std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+    }
+}
+
+}  // namespace
+
+std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& items, const std::function<std::string(const FunctionDecl*)>& label) {
+  CallVisitor visitor(unit, label);
+  for (auto& item : items.all())
+    for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
+  return std::move(visitor.calls);
+}
+
+void follow_callers(ScanIndex& index) {
+  std::map<std::string, std::vector<const HostCall*>> callers;
+  for (auto& call : index.calls) callers[call.callee].push_back(&call);
+  for (auto& site : index.launches) {
+    std::set<std::pair<std::string, Arguments>> seen;
+    std::vector<std::pair<std::string, Arguments>> now;
+    auto reach = [&](const HostCall& call, Arguments arguments, auto& into) {
+      add_pairs(arguments, site.one_memory);
+      // Without a parameter in it no caller has more to say.
+      bool open = std::any_of(arguments.begin(), arguments.end(), [](auto& bases) {
+        return std::any_of(bases.begin(), bases.end(), [](auto& base) { return base.starts_with('#'); });
+      });
+      if (open && seen.size() < kMostStates && seen.emplace(call.caller, arguments).second) into.emplace_back(call.caller, std::move(arguments));
+    };
+    for (auto* launch : callers[site.range.file + ":" + std::to_string(site.range.begin)]) reach(*launch, launch->arguments, now);
+    for (int level = 0; level < kCallers && !now.empty(); ++level) {
+      std::vector<std::pair<std::string, Arguments>> above;
+      for (auto& [function, arguments] : now)
+        // A unit that only declares the function knows its name alone.
+        for (auto& name : std::set{function, function.substr(0, function.find('@'))})
+          if (auto found = callers.find(name); found != callers.end())
+            for (auto* call : found->second) reach(*call, in_words_of(*call, arguments), above);
+      now = std::move(above);
+    }
+  }
+  index.calls.clear();
+}
+
+}  // namespace kernelift
