@@ -120,7 +120,7 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
 
 std::string AppTiming::text() const {
   char text[160];
-  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f], %.3f s -> %.3f s, medians of %zu pairs of runs", speedup, low, high, before_median, after_median, after.size());
+  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f] pair by pair; %.3f s -> %.3f s, medians of %zu pairs", speedup, low, high, before_median, after_median, after.size());
   return text;
 }
 

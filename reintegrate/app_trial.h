@@ -14,7 +14,7 @@ struct AppTiming {
   std::vector<double> before, after;
   double before_median = 0, after_median = 0;
   double speedup = 1, low = 1, high = 1;    ///< Of a typical pair, and its interval: 95 % or more.
-  /// "1.089x [1.051, 1.102], 0.901 s -> 0.827 s, medians of 24 pairs of runs".
+  /// "1.089x [1.051, 1.102] pair by pair; 0.901 s -> 0.827 s, medians of 24 pairs".
   std::string text() const;
 };
 

@@ -81,6 +81,7 @@ class Apply {
     KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
     journal_.emplace(std::move(journal));
     report_.notes = notes_of(leftovers);
+    report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root, r_.embedded ? &*r_.embedded : nullptr}));
     std::vector<fs::path> changed;

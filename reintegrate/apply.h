@@ -29,6 +29,7 @@ struct ApplyRequest {
   std::string build, run, check;           ///< Shell lines, run in the root. No check: the run's exit code is the check.
   std::vector<std::pair<std::string, std::string>> environment;
   bool on_cpu = false;                     ///< The application is built for the CPU device.
+  std::vector<std::string> notes = {};     ///< For the report: what is known of the request beforehand.
   std::string branch;                      ///< Empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Where the build writes besides the root.
   TrialOptions trial;

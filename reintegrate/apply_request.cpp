@@ -2,6 +2,7 @@
 #include "reintegrate/apply_request.h"
 
 #include "core/base/file.h"
+#include "core/base/process.h"
 #include "core/model/capture.h"
 
 namespace fs = std::filesystem;
@@ -76,6 +77,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   request.state = state;
   if (auto shares = kernel_shares(state); shares.ok()) offer.shares = std::move(*shares);
   offer.kernel_share = share_of(request.mep.kernel_key, offer.shares);
+  if (auto capture = Capture::open(state / "capture"); capture.ok()) offer.recorded = capture->info().command;
   std::error_code code;
   if (!fs::is_directory(request.root, code))
     return environment_error("the application's root " + request.root.string() + ", from which the kernel was extracted, is not there any more");
@@ -83,6 +85,22 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   if (request.scan)
     for (auto& unit : request.scan->units) request.build_folders.push_back(unit.folder);
   return offer;
+}
+
+void judge_by(const std::string& run, const std::string& check, RunOffer& offer) {
+  offer.request.run = run, offer.request.check = check;
+  const std::string& timed = run.empty() ? check : run;
+  if (timed.empty() || offer.recorded.empty() || offer.kernel_share <= 0) return;
+  auto words = [](const std::string& line) {
+    auto split = split_command(line);
+    return split.ok() ? *split : std::vector{line};
+  };
+  const auto& then = offer.recorded;
+  bool by_shell = then.size() == 3 && then[0] == "sh" && then[1] == "-c";   // As `optimize` records a line.
+  if (words(timed) == (by_shell ? words(then[2]) : then)) return;
+  offer.kernel_share = 0, offer.shares.clear();
+  offer.request.notes.push_back("Nothing is predicted for the application: what was recorded is '" + (by_shell ? then[2] : join_command(then)) +
+                                "', and what share of this run the kernel has is not known.");
 }
 
 }  // namespace kernelift

@@ -29,6 +29,7 @@ double share_of(const std::string& key, const std::vector<KernelShare>& shares);
 struct RunOffer {
   ApplyRequest request;              ///< All but the commands, the progress and the candidate.
   std::vector<KernelShare> shares;   ///< Empty: not known.
+  std::vector<std::string> recorded; ///< The command whose run they are of.
   double kernel_share = 0;           ///< Of them, the kernel's; 0: unknown.
   size_t tried = 0;                  ///< Candidates of the run, good and bad.
   std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
@@ -42,6 +43,10 @@ struct RunOffer {
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);
 /// With `embedding`, what only the tuner's compiler gains is part of the offer.
 Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state, Embedding embedding = Embedding::Never);
+
+/// The commands that patches are judged by. Shares of another run, which was recorded, say nothing of this one: they are
+/// dropped, and the report says so.
+void judge_by(const std::string& run, const std::string& check, RunOffer& offer);
 
 /// What a candidate promises when its PTX is embedded: against the application's own code. Zeros: nothing, or not known yet.
 struct EmbeddedGain { double speedup = 0, low = 0; };

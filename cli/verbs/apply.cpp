@@ -105,8 +105,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build.empty() || !cpu ? options.build : through_shims(options.build, state);
   request.on_cpu = cpu;
-  request.run = options.run;
-  request.check = options.check;
+  judge_by(options.run, options.check, offer);
   request.branch = options.branch;
   KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));

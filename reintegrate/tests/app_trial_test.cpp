@@ -89,6 +89,12 @@ TEST(AppTrial, SeesAClearGainAtTheFirstLook) {
   EXPECT_GT(timing.low, 1.2);
 }
 
+TEST(AppTrial, SaysThatTheSpeedupIsOfPairsAndTheTimesAreMedians) {
+  // The typical pair's factor need not be the quotient of the medians.
+  AppTiming timing{{1, 1, 1, 1, 1, 1}, {0.8, 0.8, 0.8, 0.8, 0.8, 0.8}, 1.741, 1.408, 1.239, 1.225, 1.253};
+  EXPECT_EQ(timing.text(), "1.239x [1.225, 1.253] pair by pair; 1.741 s -> 1.408 s, medians of 6 pairs");
+}
+
 TEST(AppTrial, NeverCallsNoiseAGain) {
   AppTiming timing = decide({}, {1.0, 1.2, 0.9, 1.1, 0.95}, {1.1, 0.9, 1.2, 1.0, 0.95, 1.05});
   EXPECT_LE(timing.low, 1.01);

@@ -45,5 +45,22 @@ TEST_F(FindRun, TakesAFileOrTheNameOfOne) {
   EXPECT_NE(none.error().message.find("there is no run 'other'"), std::string::npos) << none.error().message;
 }
 
+TEST(RunOffer, PredictsNothingOfAnotherRunThanWasRecorded) {
+  auto share = [](const std::vector<std::string>& recorded, const std::string& run, const std::string& check = "") {
+    RunOffer offer;
+    offer.recorded = recorded, offer.kernel_share = 0.5, offer.shares = {{"k", 0.5}};
+    judge_by(run, check, offer);
+    EXPECT_EQ(offer.request.notes.size(), offer.kernel_share > 0 ? 0u : 1u);
+    EXPECT_EQ(offer.request.notes.empty(), !offer.shares.empty());
+    return offer.kernel_share;
+  };
+  EXPECT_EQ(share({"sh", "-c", "./app  input.dat"}, "./app input.dat"), 0.5);
+  EXPECT_EQ(share({"./app", "two words"}, "./app 'two words'"), 0.5);
+  EXPECT_EQ(share({}, "./app"), 0.5) << "an old capture";
+  EXPECT_EQ(share({"./app", "input.dat"}, "./app large.dat"), 0);
+  EXPECT_EQ(share({"sh", "-c", "./app"}, "./app && ./app"), 0);
+  EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "the check is what is timed then";
+}
+
 }  // namespace
 }  // namespace kernelift
