@@ -142,6 +142,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
   ModuleFacts facts;
   for (auto& variable : compiled.module->globals()) {
     if (variable.getAddressSpace() == kSharedAddressSpace || variable.getName().starts_with("llvm.")) continue;
+    // A constant without members (a tag: std::integral_constant) holds nothing that could be recorded or set.
+    if (variable.isConstant() && variable.hasInitializer() && llvm::isa<llvm::UndefValue>(variable.getInitializer())) continue;
     auto scalar = scalar_of(variable.getValueType());
     std::string element = scalar ? *scalar : mixture_of(variable.getValueType(), compiled.module->getDataLayout());
     facts.variables[canonical_key(variable.getName().str())] = {

@@ -326,6 +326,21 @@ TEST(ModuleFacts, TellTablesOfFunctionsFromTablesOfNumbers) {
   EXPECT_FALSE(facts->variables["numbers"].code || facts->variables["inside"].code);
 }
 
+TEST(ModuleFacts, LeaveOutConstantsThatHoldNothing) {
+  FrontendOptions options;
+  options.language = "cuda", options.flags = {"-std=c++17"};
+  auto facts = module_facts(
+      "template <int N> struct Tag { __device__ int value() const { return N; } };\n"
+      "template <int N> inline constexpr Tag<N> tag{};\n"
+      "__device__ const int numbers[2] = {1, 2};\n"
+      "template <class T> __device__ int get(const T& t) { return t.value(); }\n"
+      "__global__ void k(int* o, int i) { o[i] = get(tag<3>) + numbers[i]; }\n",
+      options);
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  ASSERT_EQ(facts->variables.size(), 1u);
+  EXPECT_TRUE(facts->variables.contains("numbers"));
+}
+
 TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   auto scratch = std::move(*TemporaryFolder::create("kernelift-synth-test"));
   ScannedKernel kernel;
