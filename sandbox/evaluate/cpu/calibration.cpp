@@ -26,7 +26,7 @@ constexpr size_t kMostRanges =
     1 << 20;  // Scattered writes beyond this are left unpoisoned: the list would outgrow the buffer.
 constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
 constexpr int kCalibrationRounds = 7, kSlowRounds = 3, kLongRounds = 1;
-constexpr int kRuns = 1, kRunsIfVarying = 7;  // Of the original beside the first, and one on other cores.
+constexpr int kRuns = 1, kRunsIfVarying = 15;  // Of the original beside the first, and one on other cores.
 constexpr double kPatience = 20;  // What is many times slower than the original need not be waited for.
 constexpr std::chrono::milliseconds kLeastLimit{1000};
 constexpr std::chrono::milliseconds kLeastOnPoison{10'000};  // Which may lead the original astray for ever.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
 constexpr int kCalibrationRounds = 11, kSlowRounds = 3, kLongRounds = 1;
-constexpr int kRuns = 2, kRunsIfVarying = 8;  // Of the original beside the first.
+constexpr int kRuns = 2, kRunsIfVarying = 16;  // Of the original beside the first.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
 
