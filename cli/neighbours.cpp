@@ -100,7 +100,7 @@ Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, 
   std::string lines;
   for (size_t i = 0; i < changes.size(); ++i) {
     if (auto point = space.point_at(changes[i])) {
-      lines += to_json(space.materialise(*point)).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+      lines += compact(to_json(space.materialise(*point))) + "\n";
       asked.push_back(i);
     } else {
       all[i].why = "how it and its launch would follow is not known";

@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
-#include "core/model/capture.h"
 
 namespace fs = std::filesystem;
 
@@ -15,8 +14,7 @@ double share_of(const std::string& key, const std::vector<KernelShare>& shares) 
   return 0;
 }
 
-Result<std::vector<KernelShare>> kernel_shares(const fs::path& state) {
-  KERNELIFT_ASSIGN(Capture capture, Capture::open(state / "capture"));
+std::vector<KernelShare> kernel_shares(const Capture& capture) {
   double run_us = capture.info().run_seconds * 1e6;
   std::vector<KernelShare> shares;
   for (auto& profile : capture.info().profile) shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
@@ -75,9 +73,9 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   KERNELIFT_ASSIGN(request.original, read_text(mep_folder / kernel_file));
   request.root = request.mep.app_root;
   request.state = state;
-  if (auto shares = kernel_shares(state); shares.ok()) offer.shares = std::move(*shares);
+  if (auto capture = Capture::open(state / "capture"); capture.ok())
+    offer.shares = kernel_shares(*capture), offer.recorded = capture->info().command;
   offer.kernel_share = share_of(request.mep.kernel_key, offer.shares);
-  if (auto capture = Capture::open(state / "capture"); capture.ok()) offer.recorded = capture->info().command;
   std::error_code code;
   if (!fs::is_directory(request.root, code))
     return environment_error("the application's root " + request.root.string() + ", from which the kernel was extracted, is not there any more");

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/model/capture.h"
 #include "reintegrate/apply.h"
 #include "tuner/store/run.h"
 
@@ -20,8 +21,8 @@ struct KernelShare {
   std::string key;
   double share = 0;
 };
-/// Of the state folder's capture, most time first.
-Result<std::vector<KernelShare>> kernel_shares(const std::filesystem::path& state);
+/// Most time first.
+std::vector<KernelShare> kernel_shares(const Capture& capture);
 /// 0: not known.
 double share_of(const std::string& key, const std::vector<KernelShare>& shares);
 

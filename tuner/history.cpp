@@ -63,7 +63,7 @@ const RunTrial& History::add(RunTrial trial) {
   }
   Hash code = code_of(*added, key);
   auto& verdict = added->verdict;
-  bool hopeful = !original && verdict.speedup_low() <= 1 && verdict.speedup() > kSmallestGain;
+  bool hopeful = !original && verdict.speedup_low() <= kSmallestGain && verdict.speedup() > kSmallestGain;
   working_.add(added, code);
   if (hopeful) hopeful_.add(added, code);
   if (!added->applicable()) return *added;
@@ -100,7 +100,7 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
 
 std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {
   auto chosen = (applicable_only ? applicable_ : working_).first(count);
-  std::erase_if(chosen, [](auto* trial) { return trial->verdict.speedup_low() <= 1 || trial->candidate.tier == "baseline"; });
+  std::erase_if(chosen, [](auto* trial) { return trial->verdict.speedup_low() <= kSmallestGain || trial->candidate.tier == "baseline"; });
   return chosen;
 }
 

@@ -32,10 +32,10 @@ class History {
   /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first. Of those that
   /// came out as equal code, only the first: what is tried on one would mostly be the same on the others.
   std::vector<const RunTrial*> best_sources(size_t count) const;
-  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above the original. Of those
-  /// that came out as equal code, only the first.
+  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above what counts as a gain. Of
+  /// those that came out as equal code, only the first.
   std::vector<const RunTrial*> winners(size_t count, bool applicable_only) const;
-  /// Likewise who may win, if it was noise that hid it: gains in the middle of an interval that reaches below the original,
+  /// Likewise who may win, if it was noise that hid it: gains in the middle of an interval that reaches below that,
   /// ordered by what lies between that middle and the lower end. The fastest middles are mostly those of the widest intervals.
   std::vector<const RunTrial*> hopefuls(size_t count, bool applicable_only) const;
 

@@ -102,6 +102,8 @@ class Tuning {
   std::vector<const RunTrial*> likely(size_t count, bool applicable_only) const;
   /// Nobody of its kind is likelier to win.
   bool leads(const RunTrial* trial) const;
+  /// Where no patch can come of a recipe, the best of them does not end the search for one.
+  bool only_patches_count() const;
   /// A source patch, or anything at all, was confirmed to win.
   bool gained(bool applicable_only) const;
   /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in line.
@@ -281,10 +283,12 @@ std::vector<const RunTrial*> Tuning::likely(size_t count, bool applicable_only) 
 
 bool Tuning::leads(const RunTrial* trial) const {
   const std::vector<const RunTrial*> alone{trial};
-  if (likely(1, true) == alone) return true;
-  // Where no patch can come of a recipe, the best of them does not end the search for one.
+  return likely(1, true) == alone || (!only_patches_count() && likely(1, false) == alone);
+}
+
+bool Tuning::only_patches_count() const {
   bool patches_sought = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->tier() != "compiler"; });
-  return (options_.recipes_apply || !patches_sought) && likely(1, false) == alone;
+  return !options_.recipes_apply && patches_sought;
 }
 
 bool Tuning::gained(bool applicable_only) const {
@@ -316,7 +320,7 @@ double Tuning::confirming_seconds() const {
   double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
   // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that everything
   // takes longer than it took the original.
-  bool hidden = history_.winners(1, false).empty();
+  bool hidden = history_.winners(1, only_patches_count()).empty();
   if (hidden) least *= kBusy;
   size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
   double all = cost.once + cost.first + cost.each * static_cast<double>(most);

@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/capture.h"
 #include "core/model/kernel_key.h"
 #include "core/model/verdict.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
@@ -171,9 +172,9 @@ class Loop {
   Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
     KERNELIFT_ASSIGN(Json hot_list, required({"record", "--device", context_.device}, {"sh", "-c", options_.run}));
-    KERNELIFT_ASSIGN(std::vector<KernelShare> shares, kernel_shares(state_));
+    KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
-    for (auto& [key, share] : shares) {
+    for (auto& [key, share] : kernel_shares(capture)) {
       bool known = false;
       for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == key;
       Row row;

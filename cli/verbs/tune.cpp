@@ -1,5 +1,6 @@
 // `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can be
 // continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 

@@ -23,6 +23,8 @@ Status write_json(const std::filesystem::path& path, const Json& value) {
   return write_atomically(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 std::string in_words(const nlohmann::json::exception& wrong) {
   std::string_view text = wrong.what();
   size_t number = text.starts_with("[json.exception.") ? text.find("] ") : text.npos;

@@ -17,6 +17,9 @@ Result<Json> parse_json(std::string_view text, const std::string& where);
 Result<Json> read_json(const std::filesystem::path& path);
 Status write_json(const std::filesystem::path& path, const Json& value);
 
+/// On one line. Names in it come from others' programs: bytes that are no UTF-8 are replaced.
+std::string compact(const Json& value);
+
 /// A fresh artefact's head.
 Json artefact(const char* format, int version, int oldest_reader);
 /// Whether it was written by a Kernelift whose artefacts a reader of version `reader` cannot read.

@@ -34,8 +34,6 @@ constexpr std::string_view kLineHead = "{\"hash\":\"", kLineMiddle = "\",\"insta
 constexpr size_t kHexDigits = 32;
 constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size();
 
-std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Of an image of so many bytes; sums would run over for sizes that cannot be.
 uint64_t chunks_of(uint64_t size) { return size / kChunkBytes + (size % kChunkBytes != 0); }
 

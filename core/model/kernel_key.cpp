@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/base/words.h"
+
 namespace kernelift {
 namespace {
 
@@ -64,9 +66,7 @@ std::string without_linkage_marks(std::string_view mangled) {
 /// nvcc names an anonymous namespace _GLOBAL__N__<hash>…; the demangler knows only _GLOBAL__N_1.
 void reduce_token(std::string& text, std::string_view prefix, std::string_view token) {
   for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + token.size())) {
-    size_t end = at;
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-    text.replace(at, end - at, token);
+    text.replace(at, end_of_word(text, at) - at, token);
   }
 }
 
@@ -100,8 +100,7 @@ size_t parameter_list(std::string_view key) {
 std::string without_spaces(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    bool between_words = i > 0 && i + 1 < text.size() && (std::isalnum(static_cast<unsigned char>(text[i - 1])) || text[i - 1] == '_') &&
-                         (std::isalnum(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '_');
+    bool between_words = i > 0 && i + 1 < text.size() && word_character(text[i - 1]) && word_character(text[i + 1]);
     if (text[i] != ' ' || between_words) result += text[i];
   }
   return result;

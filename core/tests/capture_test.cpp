@@ -340,7 +340,7 @@ TEST_F(CaptureTest, BelievesNoFieldOfALineOnlyBecauseItsChecksumIsRight) {
   size_t at = text.find("\"instance\":") + 11, end = text.find('\n', at);
   const Json sound = Json::parse(text.substr(at, end - 1 - at));
   auto write = [&](const Json& instance) {
-    std::string body = instance.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string body = compact(instance);
     std::string line = head + "{\"hash\":\"" + hash_text(body).hex() + "\",\"instance\":" + body + "}\n";
     overwrite(file, std::as_bytes(std::span(line.data(), line.size())));
     return Capture::open(folder_);
@@ -376,9 +376,8 @@ TEST_F(CaptureTest, LosesNoInstanceWhateverAFieldOfItsManifestSays) {
   for_each_leaf(sound.at("capture"), [&](const Json& changed, const std::string& where) {
     Json manifest = sound;
     manifest["capture"] = changed;
-    auto text = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
-    manifest["hash"] = hash_text(text(changed)).hex();
-    std::string whole = text(manifest);
+    manifest["hash"] = hash_text(compact(changed)).hex();
+    std::string whole = compact(manifest);
     overwrite(folder_ / "manifest.json", std::as_bytes(std::span(whole.data(), whole.size())));
     auto capture = Capture::open(folder_);
     ASSERT_TRUE(capture.ok()) << where << ": " << capture.error().message;

@@ -15,7 +15,7 @@ inline void for_each_leaf(const Json& sound, const std::function<void(const Json
   std::function<void(Json&, const std::string&)> walk = [&](Json& node, const std::string& where) {
     Json was = node;
     for (auto& value : values)
-      if (value != was) node = value, look(changed, where + " = " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+      if (value != was) node = value, look(changed, where + " = " + compact(value));
     node = was;
     if (node.is_object())
       for (auto& [key, unused] : was.items()) {

@@ -204,7 +204,7 @@ TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
   const Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
   int refused = 0;
   for_each_leaf(sound, [&](const Json& changed, const std::string& where) {
-    std::ofstream(scratch_.path() / "mep.json", std::ios::trunc) << changed.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::ofstream(scratch_.path() / "mep.json", std::ios::trunc) << compact(changed);
     auto mep = Mep::read(scratch_.path());
     if (!mep.ok()) {
       EXPECT_THAT(mep.error().message, HasSubstr("mep.json")) << where;

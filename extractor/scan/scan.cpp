@@ -89,7 +89,7 @@ void limit_child(unsigned seconds) {
                                    " more errors");
     cache.keep(identity, found, answers);
   }
-  std::string text = to_json(found).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = compact(to_json(found));
   for (size_t at = 0; at < text.size();) {
     ssize_t written = write(pipe, text.data() + at, text.size() - at);
     if (written < 0 && errno == EINTR) continue;

@@ -58,7 +58,7 @@ std::optional<ScanIndex> UnitCache::find(const Hash& identity) {
 void UnitCache::keep(const Hash& identity, const ScanIndex& found, const FileAnswers& answers) const {
   if (folder_.empty() || !answers.settled) return;
   Json document{{"found", to_json(found)}, {"answers", to_json(answers)}};
-  std::string text = document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = compact(document);
   text.insert(0, hash_text(text).hex() + "\n");
   [[maybe_unused]] Status kept = write_atomically(entry(identity), text);
 }

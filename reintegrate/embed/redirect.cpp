@@ -7,12 +7,11 @@
 #include <cstring>
 #include <optional>
 
+#include "core/base/words.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace kernelift {
 namespace {
-
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Past the comment, string or character that begins at `at`; `at` itself if none does.
 size_t past_quoted(std::string_view text, size_t at) {

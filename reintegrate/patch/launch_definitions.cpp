@@ -2,12 +2,11 @@
 #include "reintegrate/patch/launch_definitions.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "core/base/words.h"
 
 namespace kernelift {
 namespace {
-
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// NAME of `#define NAME 16`, `constexpr int NAME = 16;` and their kin; empty for other lines.
 std::string_view defined_name(std::string_view line) {
@@ -23,9 +22,7 @@ std::string_view defined_name(std::string_view line) {
     while (at > 0 && !word_character(line[at - 1])) --at;
     while (at > 0 && word_character(line[at - 1])) --at;
   }
-  size_t end = at;
-  while (end < line.size() && word_character(line[end])) ++end;
-  return line.substr(at, end - at);
+  return line.substr(at, end_of_word(line, at) - at);
 }
 
 }  // namespace

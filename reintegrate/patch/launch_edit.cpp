@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/base/words.h"
 #include "core/model/launch/quotient.h"
 
 namespace kernelift {
@@ -18,14 +19,6 @@ namespace {
 
 const char* const kAxis = "xyz";
 enum class Piece { Grid, Block, Shared };
-
-/// To read or to set.
-template <class Dim>
-auto& along(Dim& dim, int axis) {
-  return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;
-}
-
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Where the bracket that opens at `open` closes; npos if it does not.
 size_t closing(std::string_view text, size_t open) {

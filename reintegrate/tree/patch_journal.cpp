@@ -29,6 +29,10 @@ void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
   utimensat(AT_FDCWD, path.c_str(), times, 0);
 }
 
+Error at_work(const fs::path& lock) {
+  return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
+}
+
 }  // namespace
 
 PatchJournal::PatchJournal(PatchJournal&& other) noexcept
@@ -46,12 +50,6 @@ PatchJournal::~PatchJournal() {
   }
 }
 
-namespace {
-Error at_work(const fs::path& lock) {
-  return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
-}
-}  // namespace
-
 Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& leftovers) {
   PatchJournal journal;
   KERNELIFT_TRY(create_state_folder(state));
@@ -61,8 +59,7 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   fs::path lock = journal.state_ / "lock";
   journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (journal.lock_ < 0) return file_error("write", lock);
-  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0)
-    return at_work(lock);
+  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) return at_work(lock);
   KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
   for (int n = 1;; ++n) {
     journal.folder_ = journal.state_ / std::to_string(n);

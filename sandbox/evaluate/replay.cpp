@@ -68,7 +68,7 @@ Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::pat
     if (options.device != "auto") return std::move(gpu).error();
   }
   CompilePoolOptions pool;
-  pool.workers = 1, pool.few = true;
+  pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
   add_roundings(mep, baseline, false);
   TrialCode code;

@@ -3,12 +3,11 @@
 
 namespace kernelift {
 
-std::string wire_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 void put(WireWriter& writer, const TrialCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
   carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
-  writer.text(code.image).text(wire_text(to_json(carrier)));
+  writer.text(code.image).text(compact(to_json(carrier)));
 }
 
 bool take(WireReader& reader, TrialCode& code) {

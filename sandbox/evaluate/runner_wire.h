@@ -14,10 +14,6 @@ void put(WireWriter& writer, const TrialCode& code);
 /// False: what was there is no code.
 bool take(WireReader& reader, TrialCode& code);
 
-/// JSON on its way to the other side. A name or a device's message may have any bytes: those that are no UTF-8 are
-/// replaced, since a runner must not end of them.
-std::string wire_text(const Json& json);
-
 /// The verdict that an answer holds. Where there was none, the candidate is to blame: crashed, with what is known of it.
 Verdict verdict_from_answer(const Result<std::string>& answer);
 

@@ -15,7 +15,7 @@ RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
 expect_exit 0 "$KL" report "$RUN" -o run.html
 grep -q '</html>' run.html || fail "the report is cut short"
 rm run.html
-expect_gain "$KL" apply "$RUN" --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody --check ./nbody
+expect_gain "$KL" apply "$RUN" --device cpu --time 60 --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody --check ./nbody
 expect_says "kept: "; expect_says "on the CPU device, not on a GPU"
 [ "$(git rev-parse HEAD^)" = "$HEAD_BEFORE" ] || fail "the patch is not one commit on top of what was there"
 [ "$(git branch --show-current)" = kernelift/forces-1 ] || fail "kept, but no branch holds the patch"

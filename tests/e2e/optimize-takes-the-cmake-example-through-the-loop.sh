@@ -6,7 +6,7 @@ printf 'build/\n.kernelift/\n' > .gitignore
 commit_all
 ORIGINAL=$(git rev-parse HEAD)
 BUILD='cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2'
-expect_gain "$KL" optimize --device cpu --time 90 --json --build "$BUILD" --run './build/heat' --check './build/heat --check'
+expect_gain "$KL" optimize --device cpu --time 60 --json --build "$BUILD" --run './build/heat' --check './build/heat --check'
 tail -30 "$WORK/.err"
 [ "$(json 'all(k["outcome"] for k in d["kernels"])')" = True ] || fail "a kernel without an outcome"
 [ "$(json 'any(k["outcome"] == "kept" and k["measured"] > 1.01 for k in d["kernels"])')" = True ] || fail "exit 0, but nothing was kept"

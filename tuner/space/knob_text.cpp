@@ -3,22 +3,11 @@
 #include "tuner/space/knob_text.h"
 
 #include <cctype>
-#include <vector>
+
+#include "core/base/words.h"
 
 namespace kernelift {
 namespace {
-
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-std::vector<size_t> whole_words(std::string_view text, std::string_view word) {
-  std::vector<size_t> found;
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    bool starts = at == 0 || !word_character(text[at - 1]);
-    bool ends = at + word.size() == text.size() || !word_character(text[at + word.size()]);
-    if (starts && ends) found.push_back(at);
-  }
-  return found;
-}
 
 size_t skip_blanks(std::string_view text, size_t at) {
   while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;

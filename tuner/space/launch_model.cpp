@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kLargestSize = int64_t{1} << 40;  ///< Bound of the bisection: more elements than any GPU holds.
 
-uint32_t axis_of(const Dim3& dim, int axis) { return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z; }
-
 std::optional<int64_t> integer_argument(const MepInstance& instance, size_t index, const std::string& type) {
   if (index >= instance.parameters.size()) return std::nullopt;
   auto [offset, size] = instance.parameters[index];
@@ -76,7 +74,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
           arguments.emplace(site.argument_text[i], *value);
       for (int axis = 0; axis < 3; ++axis) {  // The block first: its own variable is known from the record.
         if (!model.block_[axis]) continue;
-        int64_t recorded = axis_of(instance.geometry.block, axis);
+        int64_t recorded = along(instance.geometry.block, axis);
         for (auto& name : model.block_[axis]->variables())
           if (!arguments.contains(name) && model.block_[axis]->text() == name) arguments[name] = recorded;
         auto value = model.block_[axis]->evaluate(arguments);
@@ -90,7 +88,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
         std::vector<std::string> unknown;
         for (auto& name : model.grid_[axis]->variables())
           if (!bound.contains(name)) unknown.push_back(name);
-        int64_t recorded = axis_of(instance.geometry.grid, axis);
+        int64_t recorded = along(instance.geometry.grid, axis);
         if (unknown.size() == 1)
           if (auto value = solve(*model.grid_[axis], unknown[0], bound, recorded)) bound[unknown[0]] = *value;
         auto value = model.grid_[axis]->evaluate(bound);
@@ -109,24 +107,16 @@ std::optional<Expression> LaunchModel::divisor(int axis) const {
   return quotient ? std::optional(quotient->divisor) : std::nullopt;
 }
 
-std::optional<Expression> LaunchModel::dividend(int axis) const {
-  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
-  return quotient && !quotient->ceiling ? std::optional(quotient->dividend) : std::nullopt;
-}
-
 bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
-  auto divided = dividend(axis);
-  if (!divided || from % to == 0) return true;
-  // Of a size of nothing only what rounds up is left: D - 1 of (n + D - 1) / D.
-  Bindings nothing = knobs_;
-  for (auto& name : divisor(axis)->variables())
-    if (auto known = bound_[axis].front().find(name); known != bound_[axis].front().end()) nothing.insert(*known);
+  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
+  if (!quotient || quotient->ceiling || from % to == 0) return true;
+  Bindings known = knobs_;
+  for (auto& name : quotient->divisor.variables())
+    if (auto found = bound_[axis].front().find(name); found != bound_[axis].front().end()) known.insert(*found);
   bool constant = true;
-  for (auto& name : divided->variables()) constant &= knobs_.contains(name);
+  for (auto& name : quotient->dividend.variables()) constant &= knobs_.contains(name);
   if (constant) return true;  // What was recorded is what is always launched.
-  for (auto& name : divided->variables()) nothing.try_emplace(name, 0);
-  auto added = divided->evaluate(nothing);
-  return added.ok() && *added * 2 >= from;
+  return quotient->rounds_up(known);
 }
 
 Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& knobs) const {

@@ -29,9 +29,6 @@ class LaunchModel {
   Result<int64_t> grid_at(int axis, size_t instance, const Bindings& knobs) const;
 
  private:
-  /// N in a grid of the form `N / D`; nullopt for ceil_div.
-  std::optional<Expression> dividend(int axis) const;
-
   Bindings knobs_;                            ///< As recorded.
   std::optional<Expression> grid_[3], block_[3];
   std::vector<Bindings> bound_[3];            ///< Per axis, per instance: free variables of the grid expression.

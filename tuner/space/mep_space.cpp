@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/words.h"
 #include "core/model/launch/quotient.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/launch_model.h"
@@ -53,9 +54,7 @@ Expression substitute(const Expression& expression, const std::map<std::string, 
   std::string text = expression.text(), out;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' ||
-                                 text[end] == '.' || text[end] == ':'))
-      ++end;
+    while (end < text.size() && (word_character(text[end]) || text[end] == '.' || text[end] == ':')) ++end;
     // `?:` shares its colon with qualified names; a name never starts or ends with one.
     while (end > at && text[end - 1] == ':') --end;
     if (end == at) {
@@ -241,8 +240,7 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   bool constant = model_->block(axis)->evaluate(recorded_).ok();
   int64_t recorded_block = 0;
   for (auto& instance : mep_.instances) {
-    auto& block = instance.geometry.block;
-    int64_t here = axis == 0 ? block.x : axis == 1 ? block.y : block.z;
+    int64_t here = along(instance.geometry.block, axis);
     if (recorded_block && recorded_block != here) return constant;
     recorded_block = here;
   }

@@ -285,8 +285,7 @@ Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, 
     insert.bind(5, name(verdict.outcome)).bind(6, name(verdict.stage)).bind(7, verdict.speedup());
     insert.bind(8, verdict.speedup_low()).bind(9, verdict.seconds()).bind(10, at).bind(11, hash);
     // Diagnostics can quote bytes that are no UTF-8; the database must take them all the same.
-    auto dump = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
-    insert.bind(12, candidate.recipe.text()).bind(13, dump(body)).bind(14, dump(to_json(verdict)));
+    insert.bind(12, candidate.recipe.text()).bind(13, compact(body)).bind(14, compact(to_json(verdict)));
     KERNELIFT_TRY(database.run(insert));
     id = database.last_id();
     for (int64_t parent : parents) {
@@ -300,7 +299,7 @@ Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, 
 
 Status Run::record_confirmation(int64_t id, const Verdict& verdict) {
   KERNELIFT_ASSIGN(Statement update, state_->database.prepare("UPDATE candidate SET confirmed=? WHERE id=?"));
-  return state_->database.run(update.bind(1, to_json(verdict).dump(-1, ' ', false, Json::error_handler_t::replace)).bind(2, id));
+  return state_->database.run(update.bind(1, compact(to_json(verdict))).bind(2, id));
 }
 
 Status Run::record_time(double seconds_spent) {

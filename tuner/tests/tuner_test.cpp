@@ -113,6 +113,25 @@ TEST(History, CountsEqualCodeOnceAmongTheSources) {
   EXPECT_THAT(chosen, testing::ElementsAre(1, 4));
 }
 
+TEST(History, HopesForWhatNoiseHidesAboveWhatSurelyGainsNothingMuch) {
+  History history;
+  auto add = [&](int64_t id, double speedup, double low, double high) {
+    RunTrial trial;
+    trial.id = id, trial.candidate.tier = "source", trial.candidate.source = std::string(static_cast<size_t>(id), ' ');
+    trial.verdict = fake_noisy(speedup, low, high);
+    history.add(std::move(trial));
+  };
+  add(1, 1.017, 1.004, 1.03);  // Surely faster, and never by as much as a patch must prove.
+  add(2, 1.17, 0.975, 1.4), add(3, 1.13, 0.986, 1.3), add(4, 1.005, 0.9, 1.1);
+  EXPECT_TRUE(history.winners(4, true).empty());
+  std::vector<int64_t> chosen;
+  for (auto* trial : history.hopefuls(4, true)) chosen.push_back(trial->id);
+  EXPECT_THAT(chosen, testing::ElementsAre(2, 3, 1));
+  add(5, 1.03, 1.02, 1.04);
+  ASSERT_EQ(history.winners(4, true).size(), 1u);
+  EXPECT_EQ(history.winners(4, true)[0]->id, 5);
+}
+
 TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape, 4);

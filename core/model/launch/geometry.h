@@ -15,6 +15,12 @@ struct Dim3 {
   }
 };
 
+/// To read or to set: axis 0 is x. Of anything with three of them.
+template <class Dim>
+constexpr auto& along(Dim& dim, int axis) {
+  return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;
+}
+
 struct Geometry {
   Dim3 grid, block;
   uint32_t shared_bytes = 0;  ///< Dynamic shared memory of one block.

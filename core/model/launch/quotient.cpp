@@ -2,8 +2,9 @@
 #include "core/model/launch/quotient.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
+
+#include "core/base/words.h"
 
 namespace kernelift {
 
@@ -47,24 +48,18 @@ namespace {
 /// "s" of "s.n" stands in an argument: the kernel is told, and its guard may know.
 bool is_passed(const std::string& name, const LaunchSite& site) {
   const std::string root = name.substr(0, name.find('.'));
-  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  return std::any_of(site.argument_text.begin(), site.argument_text.end(), [&](auto& text) {
-    for (size_t at = text.find(root); at != text.npos; at = text.find(root, at + 1))
-      if ((at == 0 || !word(text[at - 1])) && (at + root.size() == text.size() || !word(text[at + root.size()]))) return true;
-    return false;
-  });
+  return std::any_of(site.argument_text.begin(), site.argument_text.end(), [&](auto& text) { return !whole_words(text, root).empty(); });
 }
 
 }  // namespace
 
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) {
-  auto along = [&](const Dim3& size) -> int64_t { return axis == 0 ? size.x : axis == 1 ? size.y : size.z; };
   auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
   if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return false;
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   if (auto always = grid->evaluate(knobs); always.ok())
-    return std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid) == *always; });
+    return std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
   auto quotient = Quotient::of(*grid);
   if (!quotient || !quotient->rounds_up(knobs)) return false;
   // `k<<<(part + B - 1) / B, B>>>(a, n)`: what lies past the part is not past the end.

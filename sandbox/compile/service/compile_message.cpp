@@ -13,6 +13,7 @@ std::string CompileRequest::encode() const {
       .text(bitcode)
       .number(static_cast<uint64_t>(fusing))
       .number(static_cast<uint64_t>(strands))
+      .number(blocks_turned_round)
       .number(random_sums)
       .number(admit)
       .texts(own)
@@ -31,6 +32,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;
   uint64_t strands = reader.number();
   request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
+  request.blocks_turned_round = reader.number();
   request.random_sums = reader.number();
   request.admit = reader.number();
   request.own = reader.texts();

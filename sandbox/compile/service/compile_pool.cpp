@@ -218,25 +218,27 @@ CompileReply CompilePool::compile_own(const std::string& source) {
 
 std::vector<std::string> CompilePool::compile_roundings(const std::string& source, const CompileReply& own) {
   struct Way {
-    std::vector<std::string> fast_math;
+    std::vector<std::string> fast_math = {};
     Fusing fusing = Fusing::AsCompiled;
     bool vectorize = true;
     Strands strands = Strands::None;
+    bool blocks_turned_round = false;
   };
   // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
-  const Way ways[] = {{{"contract"}},
-                      {{}, Fusing::Never},
-                      {{}, Fusing::First},
-                      {{}, Fusing::Second},
-                      {{"contract", "reassoc", "nsz", "arcp"}},
-                      {{}, Fusing::AsCompiled, false},
-                      {{"contract"}, Fusing::AsCompiled, true, Strands::Innermost},
-                      {{"contract"}, Fusing::AsCompiled, true, Strands::Outermost}};
+  const Way ways[] = {{.fast_math = {"contract"}},
+                      {.blocks_turned_round = true},
+                      {.fusing = Fusing::Never},
+                      {.fusing = Fusing::First},
+                      {.fusing = Fusing::Second},
+                      {.fast_math = {"contract", "reassoc", "nsz", "arcp"}},
+                      {.vectorize = false},
+                      {.fast_math = {"contract"}, .strands = Strands::Innermost},
+                      {.fast_math = {"contract"}, .strands = Strands::Outermost}};
   std::vector<CompileRequest> requests;
   for (auto& way : ways) {
     CompileRequest& request = requests.emplace_back(request_again(source, own));
     request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
-    request.fusing = way.fusing, request.strands = way.strands;
+    request.fusing = way.fusing, request.strands = way.strands, request.blocks_turned_round = way.blocks_turned_round;
   }
   return images_of(requests, own);
 }

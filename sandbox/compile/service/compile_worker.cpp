@@ -134,6 +134,7 @@ class Compile {
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
     // There is no other way where nothing changes, and no need of code for it.
     if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0) return refused("no sums of products");
+    if (request_.blocks_turned_round && turn_blocks_round(module) == 0) return refused("no sums over blocks in any order");
     if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(

@@ -6,9 +6,11 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <set>
@@ -226,6 +228,44 @@ int round_sums_at_random(llvm::Function& function, uint64_t seed) {
   std::vector<llvm::Instruction*> found = additions(function);
   for (llvm::Instruction* addition : found) round_at_random(*addition, seed);
   return static_cast<int>(found.size());
+}
+
+int turn_blocks_round(llvm::Module& module) {
+  constexpr std::pair<llvm::Intrinsic::ID, llvm::Intrinsic::ID> kNumbers[] = {
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z}};
+  std::vector<std::pair<llvm::IntrinsicInst*, llvm::Intrinsic::ID>> numbers;
+  int sums = 0;
+  for (auto& function : module) {
+    if (function.isDeclaration()) {
+      if (function.getName().contains("cluster") && !function.use_empty()) return 0;
+      continue;
+    }
+    llvm::DominatorTree dominators(function);
+    llvm::LoopInfo loops(dominators);
+    for (auto& instruction : llvm::instructions(function)) {
+      if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
+        sums += atomic->getOperation() == llvm::AtomicRMWInst::FAdd || atomic->getOperation() == llvm::AtomicRMWInst::FSub;
+      else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) sums += swapped_in(*swap) != nullptr;
+      else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load && !load->isSimple() && loops.getLoopFor(load->getParent()))
+        return 0;  // Maybe until it changes.
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      // Inline PTX may ask for the number itself, or wait.
+      if (call && call->isInlineAsm()) return 0;
+      if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        for (auto [number, count] : kNumbers)
+          if (intrinsic->getIntrinsicID() == number) numbers.emplace_back(intrinsic, count);
+    }
+  }
+  if (sums == 0 || numbers.empty()) return 0;
+  for (auto [number, count] : numbers) {
+    llvm::IRBuilder<> builder(number->getNextNode());
+    llvm::Value* last = builder.CreateSub(builder.CreateIntrinsic(count, {}), builder.getInt32(1));
+    auto* turned = llvm::cast<llvm::Instruction>(builder.CreateSub(last, number));
+    number->replaceUsesWithIf(turned, [&](llvm::Use& use) { return use.getUser() != turned; });
+  }
+  return sums;
 }
 
 int split_sums(llvm::Function& function, Strands strands) {

@@ -6,11 +6,14 @@
 //   rounded at random  every addition to such a sum, and every atomic one, goes up or down with the probability that makes
 //                      it right on average: rounding to nearest may err in one direction a million times in a row, this
 //                      does not. The mean of a few runs is nearer to the exact sum than the original is.
+//   in another order   blocks that add to memory atomically come from the last to the first. No order is promised them, and
+//                      on a busy GPU the recorded one may have been unlike all that come when nothing else runs.
 #pragma once
 #include <cstdint>
 
 namespace llvm {
 class Function;
+class Module;
 }
 
 namespace kernelift {
@@ -30,5 +33,9 @@ int split_sums(llvm::Function& function, Strands strands);
 /// atomicCAS). Of float and double, in SSA form. Which way hangs on the numbers and on `seed` alone. Returns how many
 /// additions there were.
 int round_sums_at_random(llvm::Function& function, uint64_t seed);
+
+/// Numbers the blocks of `module`'s kernels from the last to the first, where they add floats atomically. Returns how many
+/// such additions there are; 0 as well, with nothing changed, where the blocks may wait for earlier ones or form clusters.
+int turn_blocks_round(llvm::Module& module);
 
 }  // namespace kernelift

@@ -60,11 +60,11 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
       channel.send(kError, runner.error().message);
     } else if (frame.type == kCalibrate) {
       auto report = (*runner)->calibrate(request->code, request->roundings, request->inquiry.deadline);
-      if (report.ok()) channel.send(kAnswer, wire_text(to_json(*report)));
+      if (report.ok()) channel.send(kAnswer, compact(to_json(*report)));
       else channel.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
     } else {
       auto verdict = (*runner)->evaluate(request->code, request->inquiry);
-      channel.send(kAnswer, verdict ? wire_text(to_json(*verdict)) : std::string());
+      channel.send(kAnswer, verdict ? compact(to_json(*verdict)) : std::string());
     }
   }
 }

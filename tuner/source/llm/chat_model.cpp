@@ -104,7 +104,7 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
   Json request{{"model", spec_.model}, {"messages", list}};
   if (!openai) request["system"] = system;
   request[new_name_ ? "max_completion_tokens" : "max_tokens"] = output_tokens_;
-  return request.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(request);
 }
 
 Result<ChatAnswer> ChatModel::read(const std::string& body) const {

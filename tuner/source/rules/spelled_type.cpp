@@ -6,8 +6,9 @@
 #include <clang/AST/TypeLoc.h>
 #include <clang/Lex/Lexer.h>
 
-#include <cctype>
 #include <cmath>
+
+#include "core/base/words.h"
 
 namespace kernelift {
 namespace {
@@ -48,9 +49,7 @@ std::string builtin_name(const KernelSource& source, clang::SourceLocation at) {
   auto range = sources.getExpansionRange(at);
   auto place = whole && range.getBegin() == range.getEnd() ? source.offset(range.getBegin()) : std::nullopt;
   if (!place) return "";
-  size_t end = *place;
-  while (end < source.text().size() && (std::isalnum(static_cast<unsigned char>(source.text()[end])) || source.text()[end] == '_')) ++end;
-  return source.text().substr(*place, end - *place);
+  return source.text().substr(*place, end_of_word(source.text(), *place) - *place);
 }
 
 using Visit = std::function<void(clang::TypeLoc)>;

@@ -79,6 +79,28 @@ TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
   EXPECT_GE(most, sums(own.image) + 6) << "eight strands are put together";
 }
 
+TEST(CompilePool, AddsUpFromTheLastBlockToTheFirstWhereNoOrderIsPromised) {
+  CompilePoolOptions options;
+  options.target = CompileTarget::Ptx;
+  auto pool = start(std::move(options));
+  auto turned = [&](const std::string& body) {
+    const std::string source = "__global__ void sum(const float* x, float* y, int* n, volatile int* turn) {\n" + body + "}\n";
+    CompileReply own = pool->compile_own(source);
+    EXPECT_TRUE(own.ok()) << own.detail;
+    std::vector<std::string> images = pool->compile_roundings(source, own);
+    std::erase_if(images, [](auto& ptx) { return ptx.find("%nctaid.") == ptx.npos; });
+    return images;
+  };
+  const std::string wait = "  while (*turn != blockIdx.x) {}\n", add = "  atomicAdd(y + blockIdx.y, x[blockIdx.x * blockDim.x + threadIdx.x]);\n";
+  std::vector<std::string> images = turned(add);
+  ASSERT_EQ(images.size(), 1u);
+  for (auto name : {"%nctaid.x", "%nctaid.y"}) EXPECT_NE(images[0].find(name), std::string::npos) << images[0];
+  EXPECT_TRUE(turned("  y[blockIdx.x] += x[blockIdx.x];\n").empty());
+  EXPECT_TRUE(turned("  atomicAdd(n, (int)x[blockIdx.x]);\n").empty()) << "exact in any order";
+  EXPECT_TRUE(turned("  atomicAdd(y, x[threadIdx.x]);\n").empty()) << "which block does not matter";
+  EXPECT_TRUE(turned(wait + add).empty()) << "blocks that wait for earlier ones";
+}
+
 TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
   CompilePoolOptions options;
   options.target = CompileTarget::Ptx;

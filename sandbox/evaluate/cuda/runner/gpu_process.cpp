@@ -96,11 +96,11 @@ class Server {
     std::string check;
     if (report.ok() && report->pass() && abilities_.trace && !std::exchange(cross_checked_, true)) {
       auto checked = runner_->cross_check(abilities_.trace);
-      if (checked.ok()) check = wire_text(to_json(*checked));
+      if (checked.ok()) check = compact(to_json(*checked));
       else report = checked.error();
     }
     if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
-    else channel_.send(kAnswer, WireWriter().text(wire_text(to_json(*report))).texts(runner_->notes()).text(check).number(runner_->usable()).take());
+    else channel_.send(kAnswer, WireWriter().text(compact(to_json(*report))).texts(runner_->notes()).text(check).number(runner_->usable()).take());
   }
 
   void evaluate(WireReader& reader) {
@@ -113,14 +113,14 @@ class Server {
     if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
     auto verdict = runner_->evaluate(candidate, inquiry);
     // No verdict is an answer too: this process may be lost all the same.
-    channel_.send(kAnswer, WireWriter().text(verdict ? wire_text(to_json(*verdict)) : "").number(runner_->usable()).take());
+    channel_.send(kAnswer, WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
   }
 
   void facts() {
     if (!runner_) return malformed();
     auto found = runner_->kernel_facts(abilities_.profile);
     if (!found.ok()) channel_.send(kError, found.error().message);
-    else channel_.send(kAnswer, wire_text(to_json(*found)));
+    else channel_.send(kAnswer, compact(to_json(*found)));
   }
 
   Channel& channel_;

@@ -5,8 +5,9 @@
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
-#include <cctype>
 #include <regex>
+
+#include "core/base/words.h"
 
 namespace kernelift {
 namespace {
@@ -31,8 +32,6 @@ std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt
 
 }  // namespace
 
-uint32_t along(const Dim3& size, int axis) { return axis == 0 ? size.x : axis == 1 ? size.y : size.z; }
-
 bool is_global_index(std::string text, int axis) {
   text = bare(std::move(text));
   // The width is blockDim, or the macro or constant that the launch uses too.
@@ -43,7 +42,7 @@ bool is_global_index(std::string text, int axis) {
   std::string width;
   if (product.starts_with(block + "*")) width = product.substr(block.size() + 1);
   else if (product.ends_with("*" + block)) width = product.substr(0, product.size() - block.size() - 1);
-  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+  auto word = [](char c) { return word_character(c) || c == ':'; };
   return width == "blockDim." + name || (!width.empty() && std::all_of(width.begin(), width.end(), word));
 }
 

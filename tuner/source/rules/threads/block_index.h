@@ -12,7 +12,6 @@
 namespace kernelift {
 
 inline constexpr const char* kAxisNames[] = {"x", "y", "z"};
-uint32_t along(const Dim3& size, int axis);
 
 /// Whether the spelling, casts and parentheses aside, is a thread's global index along the axis.
 bool is_global_index(std::string text, int axis);

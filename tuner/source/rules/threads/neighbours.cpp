@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/words.h"
 #include "tuner/source/rules/spelled_type.h"
 
 namespace kernelift {
@@ -16,13 +17,11 @@ namespace kernelift {
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    auto word = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    if (!word(text[at])) {
+    if (!word_character(text[at])) {
       out += text[at++];
       continue;
     }
-    size_t end = at;
-    while (end < text.size() && word(text[end])) ++end;
+    size_t end = end_of_word(text, at);
     std::string name = text.substr(at, end - at);
     if (name == "blockIdx" && text.compare(end, 1, ".") == 0) name = text.substr(at, end + 2 - at);
     bool member = (!out.empty() && out.back() == '.') || (out.size() > 1 && out.ends_with("->"));
