@@ -2,13 +2,16 @@
 #include "extractor/record/instance_chooser.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace kernelift {
 namespace {
 
 constexpr uint64_t kSpread = 8;        ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
-constexpr size_t kMostClusters = 256;  ///< Further geometries join no cluster; their time still counts.
+constexpr size_t kExactGeometries = 8; ///< Told apart exactly; further ones by kind.
+constexpr uint64_t kTowers = 4;        ///< A first launch of so many times the threads is captured at once.
+constexpr size_t kMostClusters = 256;  ///< Further kinds join no cluster; their time still counts.
 constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
 constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
@@ -24,72 +27,94 @@ bool power_of_spread(uint64_t ordinal) {
 
 }  // namespace
 
-std::vector<const InstanceChooser::Instance*> InstanceChooser::instances_of(const Geometry& geometry) const {
+Geometry InstanceChooser::kind_of(const Geometry& geometry) const {
+  if (clusters_.size() < kExactGeometries || clusters_.contains(geometry)) return geometry;
+  Geometry kind = geometry;
+  for (uint32_t* blocks : {&kind.grid.x, &kind.grid.y, &kind.grid.z}) *blocks = std::bit_floor(*blocks);
+  return kind;
+}
+
+std::vector<const InstanceChooser::Instance*> InstanceChooser::instances_of(const Geometry& kind) const {
   std::vector<const Instance*> found;
   for (auto& instance : instances_)
-    if (instance.traits.geometry == geometry) found.push_back(&instance);
+    if (instance.kind == kind) found.push_back(&instance);
   return found;
 }
 
-std::optional<size_t> InstanceChooser::victim_for(const Geometry& geometry) const {
+double InstanceChooser::time_of(const Geometry& kind) const {
+  auto found = clusters_.find(kind);
+  if (found != clusters_.end() && found->second.total_us > 0) return found->second.total_us;
+  auto largest = clusters_.end();
+  for (auto known = clusters_.begin(); known != clusters_.end(); ++known)
+    if (known->second.total_us > 0 && (largest == clusters_.end() || known->first.threads() > largest->first.threads())) largest = known;
+  if (largest == clusters_.end()) return 0;
+  double each = largest->second.total_us / double(largest->second.launches);
+  return each * double(kind.threads()) / double(std::max<uint64_t>(1, largest->first.threads()));
+}
+
+bool InstanceChooser::towers_over_all(const Geometry& geometry) const {
+  return std::all_of(instances_.begin(), instances_.end(),
+                     [&](auto& one) { return geometry.threads() >= kTowers * one.traits.geometry.threads(); });
+}
+
+std::optional<size_t> InstanceChooser::victim_for(const Geometry& kind) const {
   if (captures_ >= slots_ + std::max<uint64_t>(2, slots_)) return std::nullopt;
-  bool newcomer = instances_of(geometry).empty();
+  bool newcomer = instances_of(kind).empty();
   std::optional<size_t> victim;
-  auto crowd = [&](size_t i) { return instances_of(instances_[i].traits.geometry).size(); };
+  auto crowd = [&](size_t i) { return instances_of(instances_[i].kind).size(); };
   for (size_t i = 0; i < instances_.size(); ++i) {
-    // The first launch of a geometry stays; of the others the earliest in the most crowded geometry goes.
-    bool may_go = instances_[i].ordinal > 0 && crowd(i) > 1 && (newcomer || instances_[i].traits.geometry == geometry);
+    // The first launch of a kind stays; of the others the earliest of the most crowded kind goes.
+    bool may_go = instances_[i].ordinal > 0 && crowd(i) > 1 && (newcomer || instances_[i].kind == kind);
     if (may_go && (!victim || crowd(i) > crowd(*victim) ||
                    (crowd(i) == crowd(*victim) && instances_[i].ordinal < instances_[*victim].ordinal)))
       victim = i;
   }
   if (victim || !newcomer) return victim;
-  auto time_of = [&](const Geometry& g) {
-    auto found = clusters_.find(g);
-    return found == clusters_.end() ? 0 : found->second.total_us;
-  };
   for (size_t i = 0; i < instances_.size(); ++i)
-    if (!victim || time_of(instances_[i].traits.geometry) < time_of(instances_[*victim].traits.geometry)) victim = i;
-  if (victim && time_of(geometry) < kClearlyMore * time_of(instances_[*victim].traits.geometry)) return std::nullopt;
+    if (!victim || time_of(instances_[i].kind) < time_of(instances_[*victim].kind)) victim = i;
+  if (victim && time_of(kind) < kClearlyMore * time_of(instances_[*victim].kind)) return std::nullopt;
   return victim;
 }
 
 bool InstanceChooser::wants(const LaunchTraits& traits) {
   if (seen_++ < skip_ || slots_ == 0) return false;
-  auto found = clusters_.find(traits.geometry);
+  const Geometry kind = kind_of(traits.geometry);
+  auto found = clusters_.find(kind);
   if (found == clusters_.end()) {
     if (clusters_.size() >= kMostClusters) return false;
-    found = clusters_.try_emplace(traits.geometry).first;
+    found = clusters_.try_emplace(kind).first;
   }
   Cluster& cluster = found->second;
   uint64_t ordinal = cluster.launches++;
   bool new_scalars = cluster.scalars.size() < kMostScalars && cluster.scalars.insert(traits.scalars).second;
   bool free_slot = instances_.size() < slots_;
-  bool first = instances_of(traits.geometry).empty();
+  bool first = instances_of(kind).empty();
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
-  bool due = (first && free_slot) || power_of_spread(ordinal) || rare || cluster.unlike_any;
-  return due && (free_slot || victim_for(traits.geometry).has_value());
+  bool due = (first && (free_slot || towers_over_all(traits.geometry))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
+  return due && (free_slot || victim_for(kind).has_value());
 }
 
 void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id) {
+  const Geometry kind = kind_of(traits.geometry);
   if (instances_.size() >= slots_)
-    if (auto victim = victim_for(traits.geometry)) {
+    if (auto victim = victim_for(kind)) {
       superseded_.push_back(instances_[*victim].id);
       instances_.erase(instances_.begin() + static_cast<ptrdiff_t>(*victim));
     }
   ++captures_;
-  auto cluster = clusters_.find(traits.geometry);
+  auto cluster = clusters_.find(kind);
   uint64_t ordinal = cluster == clusters_.end() ? 0 : cluster->second.launches - 1;
   if (cluster != clusters_.end()) cluster->second.unlike_any = false;
-  instances_.push_back({id, traits, ordinal, 0});
+  instances_.push_back({id, traits, kind, ordinal, 0});
 }
 
 void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as,
                            ArgumentSet rewritten) {
   int duration = duration_class(microseconds);
   total_us_ += microseconds;
-  auto found = clusters_.find(traits.geometry);
+  const Geometry kind = kind_of(traits.geometry);
+  auto found = clusters_.find(kind);
   uint64_t scalars = traits.scalars;
   if (found != clusters_.end()) {
     Cluster& cluster = found->second;
@@ -99,7 +124,7 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
     for (auto& instance : instances_)
       if (!captured_as.empty() && instance.id == captured_as)
         instance.duration = duration, instance.own_us = microseconds, instance.rewritten = rewritten;
-    auto own = instances_of(traits.geometry);
+    auto own = instances_of(kind);
     bool alike =
         std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
     if (!own.empty() && !alike && cluster.by_duration[duration] > kMuchOfTheTime * total_us_) cluster.unlike_any = true;
@@ -114,6 +139,8 @@ double InstanceChooser::time_near(const Instance& instance) const {
   double time = 0;
   for (auto& [group, durations] : groups_)
     if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += durations.total();
+  for (auto& [group, microseconds] : only_captured_)
+    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += microseconds;
   return time;
 }
 
@@ -137,7 +164,7 @@ std::vector<InstanceChooser::Groups::const_iterator> InstanceChooser::like(const
     if (!some->empty()) return *some;
   // Numbers that differ from launch to launch (a time step) tell little; where they come again and again (a size), no
   // launch was like this one.
-  auto found = clusters_.find(instance.traits.geometry);
+  auto found = clusters_.find(instance.kind);
   bool come_again = found != clusters_.end() && found->second.scalars.size() < kMostScalars &&
                     2 * found->second.scalars.size() <= found->second.launches;
   return come_again ? about : shaped;
@@ -169,10 +196,10 @@ std::set<size_t> InstanceChooser::held_out() const {
     std::optional<size_t> best;
     auto has_twin = [&](size_t i) {
       for (size_t j = 0; j < instances_.size(); ++j)
-        if (j != i && !out.contains(j) && instances_[j].traits.geometry == instances_[i].traits.geometry) return true;
+        if (j != i && !out.contains(j) && instances_[j].kind == instances_[i].kind) return true;
       return false;
     };
-    // One whose geometry stays represented, then the one that stands for the least time, then the latest.
+    // One whose kind stays represented, then the one that stands for the least time, then the latest.
     auto better = [&](size_t a, size_t b) {
       if (has_twin(a) != has_twin(b)) return has_twin(a);
       double near_a = time_near(instances_[a]), near_b = time_near(instances_[b]);

@@ -3,8 +3,10 @@
 // made before a launch runs and with no second run, so it is an online clustering over numbers only (no memory, no
 // clock): the first launch of each geometry, then launches 1, 8, 64, 512… of it, then launches of a duration class that
 // takes much of the time and has no instance yet. When all slots are taken, an early instance of a crowded geometry
-// makes room, and the number of captures in all stays bounded. Weights are known at the end: every launch's time goes
-// to the nearest tuning instance.
+// makes room, or the one that stands for the least time, and the number of captures in all stays bounded. Where the size
+// changes from launch to launch (a frontier, a growing mesh) geometries count together by the powers of two in their grids:
+// else each would be seen once, and the first few would be all that is ever captured. Weights are known at the end: every
+// launch's time goes to the nearest tuning instance.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -51,7 +53,8 @@ class InstanceChooser {
   struct Instance {
     std::string id;
     LaunchTraits traits;
-    uint64_t ordinal = 0;  ///< Among the launches of its geometry.
+    Geometry kind;         ///< kind_of() its geometry.
+    uint64_t ordinal = 0;  ///< Among the launches of its kind.
     int duration = 0;      ///< Class of its own duration.
     double own_us = 0;     ///< That duration, right after its images were taken.
     ArgumentSet rewritten = 0;
@@ -72,8 +75,14 @@ class InstanceChooser {
     auto operator<=>(const Group&) const = default;
   };
 
-  std::vector<const Instance*> instances_of(const Geometry& geometry) const;
-  std::optional<size_t> victim_for(const Geometry& geometry) const;
+  /// A geometry itself while there are few of them; of further ones, all that are alike to within a factor of two.
+  Geometry kind_of(const Geometry& geometry) const;
+  std::vector<const Instance*> instances_of(const Geometry& kind) const;
+  std::optional<size_t> victim_for(const Geometry& kind) const;
+  /// Of all launches seen; of a kind that was not, what the largest one makes expect.
+  double time_of(const Geometry& kind) const;
+  /// Many times as many threads as of any instance.
+  bool towers_over_all(const Geometry& geometry) const;
   std::set<size_t> held_out() const;
   double time_near(const Instance& instance) const;
   using Groups = std::map<Group, Durations>;
@@ -84,7 +93,7 @@ class InstanceChooser {
   uint64_t slots_, skip_;
   uint64_t seen_ = 0, captures_ = 0;
   double total_us_ = 0;
-  std::map<Geometry, Cluster> clusters_;
+  std::map<Geometry, Cluster> clusters_;   ///< By kind.
   Groups groups_;
   std::map<Group, double> only_captured_;  ///< Durations of captured launches, used where no other is known.
   std::vector<Instance> instances_;

@@ -48,6 +48,26 @@ TEST(InstanceChooser, GivesEveryGeometryAnInstance) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
+TEST(InstanceChooser, FollowsASizeThatGrowsWithEveryLaunch) {
+  Feed feed(4);
+  auto blocks = [](int i) { return uint32_t(64 + 10 * i); };
+  for (int i = 0; i < 200; ++i) feed.launch(blocks(i), uint64_t(i), blocks(i));
+  double late = 0;
+  for (auto& [id, share] : feed.chooser.shares())
+    if (std::stoi(id) >= 40) late += share.weight;
+  EXPECT_GT(late, 0.5) << "most of the time goes into launches that are several times the size of the first ones";
+  EXPECT_LE(feed.captures.size(), 8u);
+}
+
+TEST(InstanceChooser, TakesTheOneLargeLaunchAmongSmallOnes) {
+  Feed feed(4);
+  for (uint32_t blocks : {1, 3, 17, 400, 9000, 8000, 300, 10, 2}) feed.launch(blocks, blocks, 2 + 0.1 * blocks);  // A frontier.
+  auto shares = feed.chooser.shares();
+  ASSERT_TRUE(shares.contains("4"));
+  EXPECT_FALSE(shares.at("4").held_out) << "it is nearly all of the time";
+  EXPECT_GT(shares.at("4").weight, 0.9);
+}
+
 TEST(InstanceChooser, CapturesAnotherKindOfScalarArguments) {
   Feed feed(4);
   for (int i = 0; i < 9; ++i) feed.launch(64, 1, 10);
