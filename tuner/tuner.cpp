@@ -30,6 +30,7 @@ constexpr int kBarrenRounds = 3;                          ///< Rounds without an
 constexpr int kRepeatRounds = 1000;                       ///< … or with none but known ones: a resumed run has many.
 constexpr int kMostNotJudged = 3;                         ///< Verdicts in a row that are not about the candidate.
 constexpr int kRepeats = 64;                              ///< Known candidates a proposer may offer in a row.
+constexpr double kSpentShare = 0.05, kSpentSeconds = 1;   ///< A sitting with less than both left would only measure the original.
 /// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have tried
 /// them on the hottest kernel before it breeds pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
@@ -40,6 +41,32 @@ bool said_nothing(const Verdict& confirmed) {
   constexpr double kNoisy = 1.1;
   double low = confirmed.speedup_low(), high = confirmed.speedup_high();
   return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
+}
+
+TuneReport report_on(const History& history, double seconds) {
+  auto copy_of = [](const RunTrial* trial) { return trial ? std::optional(*trial) : std::nullopt; };
+  TuneReport report;
+  report.baseline = copy_of(history.baseline());
+  report.best = copy_of(best_of(history, false)), report.best_applicable = copy_of(best_of(history, true));
+  report.tried = history.size() - (history.baseline() ? 1 : 0), report.failed = history.failed();
+  for (auto& trial : history) {
+    ++report.outcomes[name(trial.verdict.outcome)];
+    ++report.tiers[trial.candidate.tier];
+  }
+  report.seconds = seconds;
+  return report;
+}
+
+/// A sentence on a sitting that tried and confirmed nothing.
+std::string nothing_added(const std::string& stopped_by, const TuneOptions& options) {
+  char given[48];
+  std::snprintf(given, sizeof given, "%.0f s", options.seconds);
+  if (stopped_by == "time") return std::string("the ") + given + " that the run was given are spent; to search on, give it more: --resume --time 10m";
+  if (stopped_by == "evaluations")
+    return "the run has tried the " + std::to_string(options.evaluations) + " candidates that it was given; to search on, give it more: --resume --evals 100";
+  if (stopped_by == "nothing left to try")
+    return "all that these tiers have for this kernel has been tried; further ideas can come from a model (--llm) or from you (`kernelift evaluate`)";
+  return {};
 }
 
 struct InFlight {
@@ -121,6 +148,8 @@ class Tuning {
   AucBandit bandit_;
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
+  int64_t recalled_ = -1;                 ///< Candidates tried in earlier sittings; -1: there was none.
+  size_t confirmed_ = 0;                  ///< In this one.
   int not_judged_ = 0;                    ///< Verdicts in a row that are none.
   Clock::time_point begin_;
   double spent_before_;
@@ -138,6 +167,7 @@ Status Tuning::recall() {
     const RunTrial& kept = history_.add(std::move(trial));
     for (auto& proposer : proposers_) proposer->learn(kept);
   }
+  if (history_.baseline()) recalled_ = tried();
   return done();
 }
 
@@ -342,6 +372,7 @@ Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_po
   KERNELIFT_TRY(run_.record_confirmation(trial.id, *verdict));
   int64_t id = trial.id;
   history_.confirm(id, std::move(*verdict));
+  ++confirmed_;
   return true;
 }
 
@@ -396,7 +427,14 @@ Status Tuning::confirm_finalists() {
     KERNELIFT_ASSIGN(bool answered, confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
     confirmed += answered;
   }
-  if (!waiting.empty() && confirmed == 0 && !interrupted())
+  // What an earlier sitting has confirmed stays so.
+  const RunTrial* best = best_of(history_, false);
+  auto seems_better = [&](auto* trial) { return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low(); };
+  if (confirmed > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
+  if (best && best->confirmed)
+    unconfirmed_ = "what the search found faster than the best could not be confirmed (" + (trouble_.empty() ? "the time was over" : trouble_) +
+                   "); give it more time (--time), or go on with --resume";
+  else
     unconfirmed_ = trouble_.empty() ? "the time was over before any finalist could be confirmed, so these figures are from the search only; "
                                       "give it more time (--time), or go on with --resume"
                                     : "no finalist could be confirmed (" + trouble_ + "), so these figures are from the search only; go on with --resume";
@@ -423,18 +461,11 @@ void Tuning::report_progress(bool improved, std::string message) {
 }
 
 TuneReport Tuning::report() const {
-  auto copy_of = [](const RunTrial* trial) { return trial ? std::optional(*trial) : std::nullopt; };
-  TuneReport report;
-  report.baseline = copy_of(history_.baseline());
-  report.best = copy_of(best_of(history_, false)), report.best_applicable = copy_of(best_of(history_, true));
-  report.tried = static_cast<size_t>(tried()), report.failed = history_.failed();
-  for (auto& trial : history_) {
-    ++report.outcomes[name(trial.verdict.outcome)];
-    ++report.tiers[trial.candidate.tier];
-  }
-  report.seconds = spent();
+  TuneReport report = report_on(history_, spent());
+  report.added = static_cast<size_t>(tried() - std::max<int64_t>(0, recalled_));
   report.interrupted = interrupted();
   report.stopped_by = stopped_by_, report.unconfirmed = unconfirmed_;
+  if (recalled_ >= 0 && report.added == 0 && confirmed_ == 0) report.nothing_added = nothing_added(stopped_by_, options_);
   return report;
 }
 
@@ -489,9 +520,9 @@ Json trial_json(const std::optional<RunTrial>& trial) {
 }  // namespace
 
 Json to_json(const TuneReport& report) {
-  return {{"tried", report.tried}, {"failed", report.failed}, {"outcomes", report.outcomes}, {"tiers", report.tiers},
+  return {{"tried", report.tried}, {"added", report.added}, {"failed", report.failed}, {"outcomes", report.outcomes}, {"tiers", report.tiers},
           {"seconds", report.seconds}, {"stopped_by", report.stopped_by}, {"interrupted", report.interrupted},
-          {"unconfirmed", report.unconfirmed}, {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
+          {"unconfirmed", report.unconfirmed}, {"nothing_added", report.nothing_added}, {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
           {"baseline", trial_json(report.baseline)}, {"best", trial_json(report.best)},
           {"best_applicable", trial_json(report.best_applicable)}};
 }
@@ -512,6 +543,18 @@ Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep
   KERNELIFT_ASSIGN(std::string description, read_text(folder / "mep.json"));
   KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
   return Hasher().add(description).add(original.source).finish().hex();
+}
+
+Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options) {
+  KERNELIFT_ASSIGN(auto trials, run.history());
+  History history;
+  for (auto& trial : trials) history.add(std::move(trial));
+  if (!history.baseline()) return std::optional<TuneReport>();
+  TuneReport report = report_on(history, run.meta().seconds_spent);
+  if (options.seconds <= 0 || options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds)) return std::optional<TuneReport>();
+  report.stopped_by = "time";
+  report.nothing_added = nothing_added(report.stopped_by, options);
+  return std::optional(std::move(report));
 }
 
 Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Evaluator& evaluator, Run& run,

@@ -51,12 +51,14 @@ struct TuneReport {
   std::optional<RunTrial> baseline;
   std::optional<RunTrial> best, best_applicable;   ///< With confirmed figures; a gain only if its lower end > kSmallestGain.
   size_t tried = 0, failed = 0;
+  size_t added = 0;                             ///< Of those tried, the ones of this sitting.
   std::map<std::string, size_t> outcomes;       ///< By name(Outcome).
   std::map<std::string, size_t> tiers;          ///< Candidates tried per tier.
   double seconds = 0;
   bool interrupted = false;
   std::string stopped_by;                       ///< "time", "evaluations", "nothing left to try", "interrupt".
   std::string unconfirmed;                      ///< Why nothing was tried, or what seems to win not confirmed; or empty.
+  std::string nothing_added;                    ///< Why a run that was gone on with is as it was; or empty.
 
   bool gained(const std::optional<RunTrial>& trial) const { return trial && trial->figures().speedup_low() > kSmallestGain; }
 };
@@ -73,6 +75,9 @@ inline constexpr const char* kStoppedBy = "stopped_by";
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder);
 /// What a run belongs to: mep.json and the kernel's text.
 Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep);
+
+/// A run as it is, where its time is spent, but for what measuring the original anew would take; nullopt where there is more.
+Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options);
 
 /// An Error means that the original itself cannot be measured, or that the run cannot be stored.
 Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Evaluator& evaluator, Run& run,

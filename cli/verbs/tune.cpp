@@ -161,7 +161,8 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)
     if (outcome != "ok") failures += (failures.empty() ? " (" : ", ") + std::to_string(count) + " " + outcome;
-  context.say("Tried " + counted(report.tried, "candidate") + (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
+  std::string now = report.added < report.tried && report.added > 0 ? ", " + std::to_string(report.added) + " of them now" : "";
+  context.say("Tried " + counted(report.tried, "candidate") + now + (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
               duration_words(report.seconds) + "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   auto compiled = report.tiers.find("compiler");
   size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
@@ -169,6 +170,7 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   bool asked = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
   if (asked && !(report.best && report.best->applicable())) line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
+  if (!report.nothing_added.empty()) context.say("Nothing was added: " + report.nothing_added);
   context.say("Run: " + run.file().string());
 }
 
@@ -178,6 +180,18 @@ std::string others_text(const TuneReport& report, const Mep& mep, const Context&
   auto scan = ScanIndex::read(context.state_folder() / "scan.json");
   KnobReach reach = scan.ok() ? knob_reach(mep, *scan, report.best_applicable->candidate.values) : KnobReach();
   return reach.empty() ? "" : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
+}
+
+/// Of a report that came from a search, or from a run as it is.
+Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
+  print_report(report, run, context);
+  std::string others = others_text(report, mep, context);
+  if (!others.empty()) context.say("Note: " + others + ".");
+  Json document = to_json(report);
+  document["also_changes"] = others;
+  document["run"] = run.file().string();
+  context.emit(document);
+  return report.gained(report.best) ? Exit::Done : Exit::No;
 }
 
 Result<Exit> run_verb(const Options& options, const Context& context) {
@@ -207,6 +221,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   std::optional<Run> resumed;
   if (options.resume) {
     KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
+    KERNELIFT_ASSIGN(auto spent, spent_already(*resumed, tuning));
+    if (spent) return conclude(*spent, *resumed, mep, context);
   }
   if (tuning.seconds > 0) limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
@@ -249,18 +265,12 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
-  print_report(*report, run, context);
-  std::string others = others_text(*report, mep, context);
-  if (!others.empty()) context.say("Note: " + others + ".");
-  Json document = to_json(*report);
-  document["also_changes"] = others;
-  document["run"] = run.file().string();
-  context.emit(document);
+  Exit answer = conclude(*report, run, mep, context);
   if (report->interrupted) {
     context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) + " tune " + options.mep + " --resume");
     return Exit::Interrupted;
   }
-  return report->gained(report->best) ? Exit::Done : Exit::No;
+  return answer;
 }
 
 Action setup(CLI::App& app) {

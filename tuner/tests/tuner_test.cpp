@@ -1,64 +1,22 @@
-// Claims about the tuning loop, on a fake evaluator: budgets, tiers, dedupe, finalists, interrupt, resume.
+// Claims about the tuning loop, on a fake evaluator: budgets, tiers, dedupe, finalists, interrupt.
 #include "tuner/tuner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 
 #include "tuner/compiler/flag_proposer.h"
 #include "tuner/history.h"
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/space/parameter_proposer.h"
-#include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/fake_time.h"
-#include "tuner/tests/fakes/mep_folder.h"
+#include "tuner/tests/fakes/tuner_fixture.h"
 
 namespace kernelift {
 namespace {
 
-using RunStore = Run;  // testing::Test has a private Run of its own.
-
 using testing::HasSubstr;
-
-/// Best at B = 256, U = 4, O2 with contraction; U = 8 needs too much of something.
-Verdict landscape(const Candidate& candidate) {
-  auto value = [&](const char* name, int64_t otherwise) {
-    auto found = candidate.values.find(name);
-    return found == candidate.values.end() ? otherwise : found->second;
-  };
-  int64_t block = value("B", 64), unroll = value("U", 1);
-  if (unroll >= 8) return fake_failure(Outcome::OverResources);
-  double speedup = 1.0 + 0.2 * (block == 256) + 0.1 * (block == 128) + 0.1 * (unroll == 2) + 0.3 * (unroll == 4);
-  if (candidate.recipe.level == "O2") speedup += 0.05;
-  for (auto& piece : candidate.recipe.fast_math) speedup += piece == "contract" ? 0.05 : 0;
-  return fake_ok(speedup);
-}
-
-class TunerTest : public testing::Test {
- protected:
-  RunMeta meta() {
-    RunMeta made;
-    made.mep_hash = *hash_mep(mep_.folder.path(), mep_.mep);
-    return made;
-  }
-  std::vector<std::unique_ptr<Proposer>> proposers() {
-    std::vector<std::unique_ptr<Proposer>> all;
-    all.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
-    all.push_back(std::make_unique<FlagProposer>("portfolio", 1));
-    all.push_back(std::make_unique<PassProposer>(1));
-    return all;
-  }
-  Result<TuneReport> tune_into(RunStore& run, Evaluator& evaluator) {
-    return tune(mep_.mep, mep_.folder.path(), evaluator, run, proposers(), options_);
-  }
-
-  MepFolder mep_;
-  TemporaryFolder folder_ = *TemporaryFolder::create("tuner");
-  std::filesystem::path file_ = folder_.path() / "k-1.klrun";
-  TuneOptions options_;
-};
 
 TEST_F(TunerTest, FindsTheBestOfParametersAndFlagsTogether) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
@@ -430,24 +388,6 @@ TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {
   EXPECT_GE(run.history()->size(), 11u);
 }
 
-TEST_F(TunerTest, ResumesWithoutMeasuringAnythingAgain) {
-  options_.evaluations = 30;
-  std::set<Hash> first;
-  {
-    RunStore run = std::move(*RunStore::create(file_, meta()));
-    FakeEvaluator evaluator(landscape);
-    ASSERT_TRUE(tune_into(run, evaluator).ok());
-    for (auto& candidate : evaluator.submitted) first.insert(candidate.key());
-  }
-  RunStore run = std::move(*RunStore::resume(file_));
-  FakeEvaluator evaluator(landscape);
-  options_.evaluations = 60;
-  auto report = tune_into(run, evaluator);
-  EXPECT_EQ(report->tried, 60u);
-  EXPECT_EQ(evaluator.submitted.size(), 30u);
-  for (auto& candidate : evaluator.submitted) EXPECT_FALSE(first.contains(candidate.key()));
-}
-
 TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   // After ten, the GPU falls off the bus.
@@ -465,36 +405,6 @@ TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
   EXPECT_THAT(report.error().message, HasSubstr("no GPU"));
   EXPECT_THAT(report.error().message, HasSubstr("--resume"));
   EXPECT_EQ(run.history()->size(), 10u);
-}
-
-TEST_F(TunerTest, ComparesNoFiguresOfTwoDevices) {
-  options_.evaluations = 10;
-  {
-    RunStore run = std::move(*RunStore::create(file_, meta()));
-    FakeEvaluator evaluator(landscape);
-    ASSERT_TRUE(tune_into(run, evaluator).ok());
-  }
-  RunStore run = std::move(*RunStore::resume(file_));
-  FakeEvaluator evaluator([](const Candidate& candidate) {
-    Verdict verdict = landscape(candidate);
-    verdict.device = "another";
-    return verdict;
-  });
-  options_.evaluations = 20;
-  auto report = tune_into(run, evaluator);
-  ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.error().exit, Exit::Usage);
-  EXPECT_THAT(report.error().message, testing::AllOf(HasSubstr("'fake'"), HasSubstr("'another'")));
-  EXPECT_EQ(run.history()->size(), 11u);
-}
-
-TEST_F(TunerTest, RefusesToResumeOnAChangedMep) {
-  RunStore run = std::move(*RunStore::create(file_, meta()));
-  std::ofstream(mep_.folder.path() / "kernel.cu", std::ios::app) << "// edited\n";
-  FakeEvaluator evaluator(landscape);
-  auto report = tune_into(run, evaluator);
-  ASSERT_FALSE(report.ok());
-  EXPECT_THAT(report.error().message, HasSubstr("has changed since"));
 }
 
 /// Has one idea: the text, rewritten.
