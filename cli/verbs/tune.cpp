@@ -16,6 +16,7 @@
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
+#include "tuner/space/parameter_proposer.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -185,10 +186,12 @@ std::string others_text(const TuneReport& report, const Mep& mep, const Context&
 /// Of a report that came from a search, or from a run as it is.
 Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
+  std::vector<std::string> not_tried = blocks_not_tried(mep, report.baseline, run.meta().tiers);
+  for (auto& what : not_tried) context.say("Not tried: " + what + ".");
   std::string others = others_text(report, mep, context);
   if (!others.empty()) context.say("Note: " + others + ".");
   Json document = to_json(report);
-  document["also_changes"] = others;
+  document["also_changes"] = others, document["not_tried"] = not_tried;
   document["run"] = run.file().string();
   context.emit(document);
   return report.gained(report.best) ? Exit::Done : Exit::No;

@@ -25,6 +25,9 @@ constexpr int64_t kRoomForGrids = 4;        ///< … and how much larger than re
 const char* const kGrid[] = {"gx", "gy", "gz"};
 const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
+/// What a user could do.
+constexpr const char* kRoundUp =
+    "; others are tried where each launch rounds its grid up, as (n + B - 1) / B with the block's own B, and n is a size that the kernel is given and guards its index by";
 
 std::vector<int64_t> values_around(int64_t original) {
   constexpr int64_t kLargestSize = int64_t(1) << 30;  // Past it a number is no size: a generator's multiplier, a mask.
@@ -96,13 +99,19 @@ class MepSpace::Builder {
 
  private:
   void leave(const std::string& name, const std::string& why) { made_.left_alone_.push_back(name + ": " + why); }
+  void leave_block(const std::string& name, const std::string& why) { made_.blocks_left_alone_.push_back(name + ": " + why); }
+  /// Some of its values, if there was an objection.
+  void leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection);
   bool scales_grid(const Knob& knob) const;
   /// The launch names it, in the application's text alone: the kernel asks for its block at run time.
   bool only_launches(const Knob& knob) const;
   /// The grid would be as large as the site itself makes it, or larger, on every recorded instance.
   bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
-  /// Every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of the new size.
-  bool all_sites_allow(int axis, int64_t to, const std::string& knob = {}) const;
+  /// Unless every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of the new
+  /// size: why one does not.
+  std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
+  /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
+  std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
   /// Along y and z there is a limit, and other runs are larger than the recorded ones.
   bool has_room(const Expression& grid, int axis, const Bindings& values) const;
   /// False where the block's size along the axis is not known before the program runs, nor how the grid follows it.
@@ -144,9 +153,9 @@ void MepSpace::Builder::add_knobs() {
     } else if (!only_launches(knob) && !find_knob(parent_.source, knob.name, original_[knob.name])) {
       leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
     } else if (knob.in_geometry && !model_) {
-      leave(knob.name, "how the grid follows it is not known: " + contradiction_);
+      leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
     } else if (knob.in_geometry && !scales_grid(knob)) {
-      leave(knob.name, "how the grid follows it is not clear from the launch site");
+      leave_block(knob.name, "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");
     } else {
       if (knob.in_geometry) geometry_knobs_.insert(knob.name);
       parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
@@ -185,14 +194,18 @@ void MepSpace::Builder::follow_knobs() {
       made_.rules_.push_back({true, axis, grid});
       for (auto& parameter : parameters_) {
         if (!model_->grid(axis)->variables().contains(parameter.name)) continue;
+        std::string objected;
         std::erase_if(parameter.values, [&](int64_t value) {
           Bindings knobs = original_;
           knobs[parameter.name] = value;
           if (value == original_[parameter.name]) return false;
           auto from = divisor->evaluate(original_), to = divisor->evaluate(knobs);
-          return !covers(grid, axis, knobs) || !has_room(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0 || !model_->may_divide_by(axis, *from, *to) ||
-                 !all_sites_allow(axis, *to, parameter.name);
+          if (!covers(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0) return true;
+          std::string why = objection(axis, *from, *to, grid, knobs, parameter.name);
+          if (objected.empty()) objected = why;
+          return !why.empty();
         });
+        leave_values(parameter.name, parameter.values, objected);
         parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
     }
@@ -201,28 +214,53 @@ void MepSpace::Builder::follow_knobs() {
   }
 }
 
+void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection) {
+  if (objection.empty()) return;
+  for (size_t i = 0; tried.size() > 1 && i < tried.size(); ++i) name += (i == 0 ? " other than " : ", ") + std::to_string(tried[i]);
+  leave_block(name, objection);
+}
+
 void MepSpace::Builder::add_block_shape() {
   // Only where no knob feeds the block and the kernel asks for its size at run time.
-  if (!mentions(parent_.source, "blockDim") || !geometry_knobs_.empty()) return;
+  if (!geometry_knobs_.empty()) return;
+  if (!mentions(parent_.source, "blockDim")) {
+    bool threads = std::any_of(mep_.instances.begin(), mep_.instances.end(), [](auto& instance) { return instance.geometry.block.count() > 1; });
+    if (threads && made_.blocks_left_alone_.empty())
+      leave_block("block size", "the kernel does not ask for it (blockDim), so that its text may count on the one it has; a macro or constant that "
+                                "kernel and launch both use would be tuned");
+    return;
+  }
+  const size_t told = made_.blocks_left_alone_.size();
   for (int axis = 0; axis < 3; ++axis) {
     bool readable = model_ && model_->grid(axis) && model_->block(axis);
-    if (axis == 0 && !readable) return leave("block size", "the launch site's expressions do not say how the grid follows it");
+    if (axis == 0 && !readable)
+      return leave_block("block size", (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
+                                           "; a launch whose grid and block are expressions of sizes and constants is understood");
     if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok()) continue;
-    leave("block size", std::string("how many threads it has along ") + "xyz"[axis] + " is not known before the program runs");
+    made_.blocks_left_alone_.resize(told);
+    leave_block("block size", std::string("how many threads it has along ") + "xyz"[axis] + " is not known before the program runs; a constant would be");
     std::erase_if(made_.rules_, [](auto& rule) { return rule.of_shape; });
     std::erase_if(parameters_, [](auto& parameter) { return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) != std::end(kBlockParameter); });
     return;
   }
 }
 
-bool MepSpace::Builder::all_sites_allow(int axis, int64_t to, const std::string& knob) const {
-  return std::all_of(mep_.launches.begin(), mep_.launches.end(), [&](auto& site) {
-    auto grid = Expression::parse(site.grid[axis]);
-    if (grid.ok() && grid->variables().contains(knob)) return true;
-    auto block = Expression::parse(site.block[axis]);
+std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const std::string& knob) const {
+  for (auto& site : mep_.launches) {
+    auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
+    if (grid.ok() && grid->variables().contains(knob)) continue;
     auto size = block.ok() ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not read"));
-    return rounds_up(mep_, site, axis) || (size.ok() && *size % to == 0);
-  });
+    if (size.ok() && *size % to == 0) continue;
+    if (std::string why = why_not_rounded_up(mep_, site, axis); !why.empty()) return why;
+  }
+  return {};
+}
+
+std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob) const {
+  std::string why = objection_of_sites(axis, to, knob);
+  if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
+  if (!why.empty()) return why + kRoundUp;
+  return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }
 
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {
@@ -252,7 +290,11 @@ bool MepSpace::Builder::add_block_axis(int axis) {
                              (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
   bool independent = model_->grid(axis)->variables().empty() ||
                      (!divisor && !model_->grid(axis)->variables().contains(spelled));
-  if (!simple || (!divides && !independent)) return constant;
+  const std::string size = std::string("block size along ") + "xyz"[axis];
+  if (!simple || (!divides && !independent)) {
+    leave_block(size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
+    return constant;
+  }
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
@@ -262,10 +304,15 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
+  std::string objected;
   std::erase_if(values, [&](int64_t value) {
-    return value != current && (recorded_block <= 1 || value > kLargestBlock ||
-                                (divides && (!model_->may_divide_by(axis, recorded_block, value) || !all_sites_allow(axis, value) || !has_room(grid, axis, {{name, value}}))));
+    if (value == current) return false;
+    if (recorded_block <= 1 || value > kLargestBlock) return true;
+    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
+    if (objected.empty()) objected = why;
+    return !why.empty();
   });
+  leave_values(size, values, objected);
   parameters_.push_back(make_parameter(name, values, current));
   return true;
 }

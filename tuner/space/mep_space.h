@@ -22,6 +22,8 @@ class MepSpace {
   const Space& space() const { return space_; }
   /// "TILE: spelled twice in the source", for the log.
   const std::vector<std::string>& left_alone() const { return left_alone_; }
+  /// Of the block's size, or a knob that it follows: what is not tried, why, and what could be changed, a line each.
+  const std::vector<std::string>& blocks_left_alone() const { return blocks_left_alone_; }
   /// `parent` with the values in place: edited text, `values`, launches. The original point gives the parent itself.
   Candidate materialise(const Point& point) const;
   /// Where the parameters so named have these values and all others are as in `parent`; nullopt where the space has no such point.
@@ -44,7 +46,7 @@ class MepSpace {
   std::vector<Expression> constraints_;
   std::vector<AxisRule> rules_;
   std::vector<std::string> knobs_;            ///< Parameters that are spelled in the text; the others are geometry only.
-  std::vector<std::string> left_alone_;
+  std::vector<std::string> left_alone_, blocks_left_alone_;
 };
 
 }  // namespace kernelift

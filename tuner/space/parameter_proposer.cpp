@@ -35,7 +35,8 @@ ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, cons
   const Space& space = slot->space->space();
   // Of the original alone: what a rewrite leaves of its knobs is nothing that a user can act on.
   if (trial.candidate.tier == "baseline")
-    for (auto& reason : slot->space->left_alone()) notes_.push_back("left alone: " + reason);
+    for (auto* reasons : {&slot->space->left_alone(), &slot->space->blocks_left_alone()})
+      for (auto& reason : *reasons) notes_.push_back("left alone: " + reason);
   if (space.parameters().empty()) return slot.get();
   Random random(seed_);
   Point start = space.start(random);
@@ -63,7 +64,10 @@ void ParameterProposer::start_searcher(Base& base) {
     for (auto& [point, verdict] : base.probed)
       if (point[p] != parameters[p].start) ++moved, wrong += wrong_in_kind(verdict);
     if (moved && moved == wrong && dead_.insert(parameters[p].name).second)
-      notes_.push_back(parameters[p].name + " changes what the kernel computes; left alone");
+      notes_.push_back(parameters[p].name.starts_with("block_")
+                           ? "no other " + parameters[p].name + " gives the right answer; where a fixed size in the kernel is why (a shared array), a macro or "
+                             "constant that the launch uses too would be tuned"
+                           : parameters[p].name + " changes what the kernel computes; left alone");
     if (dead_.contains(parameters[p].name)) dead.push_back(p);
   }
   std::map<Point, Verdict> probed = std::move(base.probed);
@@ -129,6 +133,11 @@ void ParameterProposer::learn(const RunTrial& trial) {
     }
     base->asked.erase(asked);
   }
+}
+
+std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original, const std::vector<std::string>& tiers) {
+  if (!original || std::find(tiers.begin(), tiers.end(), "params") == tiers.end()) return {};
+  return MepSpace::create(mep, original->candidate).blocks_left_alone();
 }
 
 std::vector<std::string> ParameterProposer::take_notes() { return std::exchange(notes_, {}); }

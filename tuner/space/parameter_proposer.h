@@ -4,8 +4,9 @@
 #pragma once
 #include <deque>
 #include <map>
-#include <set>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
@@ -48,5 +49,9 @@ class ParameterProposer : public Proposer {
   size_t turn_ = 0;                ///< Whose turn it is among the sources.
   std::vector<std::string> notes_;
 };
+
+/// What of the block's size is left alone on the original, why, and what could be changed, a line each; nothing where the
+/// parameter tier is not among `tiers`.
+std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original, const std::vector<std::string>& tiers);
 
 }  // namespace kernelift

@@ -53,23 +53,29 @@ bool is_passed(const std::string& name, const LaunchSite& site) {
 
 }  // namespace
 
-bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) {
+std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis) {
+  const std::string at = "the launch at line " + std::to_string(site.range.line) + " ";
   auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
-  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return false;
+  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return at + "does not spell its grid and block as expressions";
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
-  if (auto always = grid->evaluate(knobs); always.ok())
-    return std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
+  if (auto always = grid->evaluate(knobs); always.ok()) {
+    bool as_recorded = std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
+    return as_recorded ? "" : at + "always has " + std::to_string(*always) + " blocks, and others were recorded";
+  }
   auto quotient = Quotient::of(*grid);
-  if (!quotient || !quotient->rounds_up(knobs)) return false;
+  if (!quotient || !quotient->rounds_up(knobs)) return at + "does not round its grid up (" + grid->text() + ")";
   // `k<<<(part + B - 1) / B, B>>>(a, n)`: what lies past the part is not past the end.
   auto own = quotient->divisor.variables();
   for (auto& name : quotient->dividend.variables())
-    if (!knobs.contains(name) && !own.contains(name) && !is_passed(name, site)) return false;
-  if (quotient->divisor == *block) return true;
+    if (!knobs.contains(name) && !own.contains(name) && !is_passed(name, site)) return at + "covers a size that the kernel is not given (" + name + ")";
+  if (quotient->divisor == *block) return {};
   auto by = quotient->divisor.evaluate(knobs), threads = block->evaluate(knobs);
-  return by.ok() && threads.ok() && *threads > 0 && *by % *threads == 0;
+  bool whole = by.ok() && threads.ok() && *threads > 0 && *by % *threads == 0;
+  return whole ? "" : at + "does not divide its grid (" + grid->text() + ") by its block (" + block->text() + ")";
 }
+
+bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) { return why_not_rounded_up(mep, site, axis).empty(); }
 
 bool all_sites_round_up(const Mep& mep, int axis) {
   return !mep.launches.empty() && std::all_of(mep.launches.begin(), mep.launches.end(), [&](auto& site) { return rounds_up(mep, site, axis); });

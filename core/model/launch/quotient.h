@@ -22,5 +22,7 @@ struct Quotient {
 /// is as it was recorded, whatever the size. Then a grid may be rounded up further. Of launches that are not known: false.
 bool all_sites_round_up(const Mep& mep, int axis);
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis);
+/// Empty where it does; else what of the site speaks against it, for people.
+std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis);
 
 }  // namespace kernelift

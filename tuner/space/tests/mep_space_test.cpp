@@ -97,6 +97,31 @@ TEST(MepSpace, WhereTheGridDoesNotRoundUpOnlyWhatDividesTheBlockIsOffered) {
   EXPECT_THAT(offered("ceil_div(n, 64)", "64", "block_x", {}, 1000), Contains(128));
 }
 
+/// What is said of the block of a launch `<<<grid, block>>>(data, n)` of 16 blocks of 64.
+std::string not_tried(const std::string& grid, const std::string& block, const char* kernel = "int i = blockDim.x;", std::vector<Knob> knobs = {}) {
+  Mep mep = mep_with(grid, block, 16, 64, 1024);
+  mep.launches[0].range.line = 7;
+  mep.knobs = std::move(knobs);
+  std::string source = "__global__ void k() { " + std::string(kernel) + " }\n", said;
+  for (auto& one : mep.knobs) source = "#define " + one.name + " " + std::to_string(one.value) + "\n" + source;
+  auto space = MepSpace::create(mep, parent(source.c_str()));
+  for (auto& line : space.blocks_left_alone()) said += (said.empty() ? "" : "\n") + line;
+  return said;
+}
+
+TEST(MepSpace, SaysWhichBlockSizesAreNotTriedWhyAndWhatCouldBeChanged) {
+  using testing::StartsWith;
+  EXPECT_EQ(not_tried("(n + 63) / 64", "64"), "");
+  EXPECT_THAT(not_tried("n / 64", "64"), AllOf(StartsWith("block size along x other than 8, 16, 32, 64: the launch at line 7 does not round its grid up (n / 64); others are tried where "),
+                                               HasSubstr("(n + B - 1) / B")));
+  EXPECT_THAT(not_tried("(part + 63) / 64", "64"), HasSubstr("the launch at line 7 covers a size that the kernel is not given (part); others"));
+  EXPECT_THAT(not_tried("n / 32 / 2", "64"), HasSubstr("the grid (n / 32 / 2) is not divided by it (64)"));
+  EXPECT_THAT(not_tried("", "64"), StartsWith("block size: the launch does not say how the grid along x follows it; "));
+  EXPECT_THAT(not_tried("n / 4", "64"), StartsWith("block size: the launch at line 7 says grid x is n / 4, which is 256, and 16 was recorded; "));
+  EXPECT_THAT(not_tried("n / 64", "64", "int i = threadIdx.x;"), StartsWith("block size: the kernel does not ask for it (blockDim)"));
+  EXPECT_THAT(not_tried("n / B", "B", "", {knob("B", 64, true, true)}), StartsWith("B other than 8, 16, 32, 64: the launch"));
+}
+
 TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
   using testing::Contains;
   EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), AllOf(Contains(128), Contains(32)));
@@ -123,7 +148,7 @@ TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n"));
   EXPECT_TRUE(space.space().parameters().empty());
-  EXPECT_THAT(space.left_alone().at(0), HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
+  EXPECT_THAT(space.blocks_left_alone().at(0), HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
 }
 
 TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
