@@ -51,7 +51,7 @@ struct Opportunity {
   std::string place;                          ///< "loop at line 12 over k".
   Bindings values;                            ///< The rule's parameters.
   std::vector<TextEdit> edits;
-  std::string premise = {};                   ///< What verification cannot show: "assuming that x and y do not overlap, …".
+  std::string premise = {};                   ///< What a reader of the patch must know: "assuming that x and y do not overlap, …".
   std::optional<std::string> choice = {};     ///< What the values come to, for people; else they are listed.
   struct Scale { int64_t multiply = 1, divide = 1; };
   Scale grid[3];                              ///< How many blocks there are along each axis then, rounded up.

@@ -83,6 +83,13 @@ TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
   EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}), "fast_math whole text (divisions)");
 }
 
+TEST(Labels, SayThatPrecisionIsLowered) {
+  EXPECT_EQ(label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
+            "float_literals whole text, which lowers the precision of double constants and of what is computed with them to float");
+  EXPECT_EQ(label("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
+            "demote locals of k, which lowers the precision of double variables to float");
+}
+
 TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
   std::string text = "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r < n) {\n    float sum = 0;\n"
                      "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";

@@ -29,7 +29,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   });
   if (!bearable) return {};
   Opportunity found;
-  found.place = "locals of " + kernel->getNameAsString();
+  found.place = "locals of " + kernel->getNameAsString(), found.premise = "which lowers the precision of double variables to float";
   std::set<size_t> seen;   // `double a, b;` spells its type once.
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);

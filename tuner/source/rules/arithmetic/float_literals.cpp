@@ -99,7 +99,7 @@ bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
-  found.place = "whole text";
+  found.place = "whole text", found.premise = "which lowers the precision of double constants and of what is computed with them to float";
   auto& context = source.context();
   auto is = [&](clang::QualType type, clang::QualType wanted) { return !type->isDependentType() && context.hasSameUnqualifiedType(type, wanted); };
   for (auto* function : source.functions())
