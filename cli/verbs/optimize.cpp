@@ -9,6 +9,7 @@
 #include <map>
 
 #include "cli/duration.h"
+#include "cli/loop_table.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
-/// A kernel with less than this share of the application cannot move it beyond noise even if it vanished.
-constexpr double kSmallestShare = 0.02;
 /// Less time than this finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
 /// The original must be built and measured first: a kernel gets at least this, if there is so much.
@@ -40,17 +39,6 @@ struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
   bool lock_clocks = false;
-};
-
-/// What became of one kernel: a row of the final table.
-struct Row {
-  std::string kernel;
-  double share = 0;             ///< Of the application's run time.
-  double kernel_gain = 0;       ///< Confirmed in the MEP; 0: none.
-  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
-  std::string outcome;          ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
-  std::string why, run, branch;
-  std::string way_back;         ///< The command that has the application as it was before this patch.
 };
 
 struct Step {
@@ -86,13 +74,13 @@ class Loop {
     for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
       work_on(i);
       bool more = i + 1 < options_.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
-      if (rows_[i].outcome != "kept" || interrupted_ || !more) continue;
+      if (!rows_[i].kept() || interrupted_ || !more) continue;
       if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
     }
     print_table();
     if (interrupted_) return Exit::Interrupted;
     for (auto& row : rows_)
-      if (row.outcome == "kept") return Exit::Done;
+      if (row.kept()) return Exit::Done;
     return Exit::No;
   }
 
@@ -177,7 +165,7 @@ class Loop {
     for (auto& [key, share] : kernel_shares(capture)) {
       bool known = false;
       for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == key;
-      Row row;
+      LoopRow row;
       row.kernel = key, row.share = share;
       if (!known) rows_.push_back(row);
     }
@@ -207,7 +195,7 @@ class Loop {
   }
 
   void work_on(size_t at) {
-    Row& row = rows_[at];
+    LoopRow& row = rows_[at];
     auto end = [&](const char* outcome, std::string why) { row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why); };
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
     if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
@@ -237,72 +225,15 @@ class Loop {
     apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(slice(at) + kShortestProof, kShortestProof, kLongestProof)))});
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
-    read_applied(*applied, row);
+    read_applied(applied->document, applied->exit_code, interrupted_, row);
     if (row.outcome == "no gain" && tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
       row.outcome = "undecided", row.why = "nothing found in the time: " + counted(tuned->document.value("tried", size_t{0}), "candidate") + " tried in " +
           duration_words(tuned->document.value("seconds", 0.0)) + "; to search on: " + join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"});
   }
 
-  void read_applied(const Step& applied, Row& row) {
-    auto number = [](const Json& from, const char* key) { return from.contains(key) && from[key].is_number() ? from[key].get<double>() : 0.0; };
-    const Json& report = applied.document;
-    if (report.is_object()) {
-      if (report.contains("predicted") && report["predicted"].is_object()) {
-        row.kernel_gain = number(report["predicted"], "kernel_gain");
-        row.predicted = number(report["predicted"], "whole");
-      }
-      if (report.contains("measured") && report["measured"].is_object()) row.measured = number(report["measured"], "speedup");
-      row.why = report.value("why", applied.exit_code == 0 ? "" : applied.message());
-      row.branch = report.value("branch", "");
-      row.way_back = report.value("way_back", "");
-    }
-    std::string outcome = report.is_object() ? report.value("outcome", "") : "";
-    if (interrupted_) row.outcome = "interrupted";
-    else if (applied.exit_code == 0) row.outcome = "kept";
-    else if (applied.exit_code == static_cast<int>(Exit::No)) row.outcome = outcome.empty() ? "no gain" : outcome == "too_small" ? "too small" : "rolled back";
-    else row.outcome = "refused";
-  }
-
-  static std::string factor(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3fx", value);
-    return value > 0 ? text : "-";
-  }
-
-  static std::string line_of(const Row& row, const std::string& kernel) {
-    char line[160];
-    std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
-                  factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
-    return line + kernel + "\n";
-  }
-
   void print_table() const {
     Json kernels = Json::array();
-    std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch, way_back;
-    double whole = 1, small_share = 0;
-    size_t small = 0;
-    for (auto& row : rows_) {
-      if (row.share < kSmallestShare) ++small, small_share += row.share;
-      else text += line_of(row, qualified_name(row.kernel)) + (row.why.empty() ? "" : "          " + row.why + "\n");
-      if (row.outcome == "kept") {
-        whole *= row.measured > 0 ? row.measured : 1;
-        branch = row.branch;                             // Of the last patch, which is on top of the others …
-        if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
-      }
-      kernels.push_back({{"kernel", row.kernel}, {"share", row.share}, {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted},
-                         {"measured", row.measured}, {"outcome", row.outcome}, {"why", row.why}, {"run", row.run}, {"branch", row.branch},
-                         {"way_back", row.way_back}});
-    }
-    Row rest;
-    rest.share = small_share, rest.outcome = "skipped";
-    if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
-    std::string last = "The application is as it was.";
-    if (!way_back.empty()) {
-      char measured[96];
-      std::snprintf(measured, sizeof measured, "The whole application, measured step by step%s: %.3fx\n",
-                    context_.device == "cpu" ? " on the CPU device, not on a GPU" : "", whole);
-      last = measured + (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ") : "It is on branch " + branch + "; as it was: ") + way_back;
-    }
+    for (auto& row : rows_) kernels.push_back(to_json(row));
     // In the order of the steps; a user who waits wants to know for what.
     std::string where;
     double sum = 0;
@@ -311,8 +242,8 @@ class Loop {
         where += (where.empty() ? "" : ", ") + std::string(verb) + " " + duration_words(spent->second);
         sum += spent->second;
       }
-    context_.say(text + "\n" + last + "\nTime: " + duration_words(sum) + " (" + where + ")");
-    context_.emit({{"kernels", kernels}, {"whole", whole}, {"interrupted", interrupted_}, {"seconds", spent_}});
+    context_.say(table_text(rows_, context_.device == "cpu") + "\nTime: " + duration_words(sum) + " (" + where + ")");
+    context_.emit({{"kernels", kernels}, {"whole", whole_gain(rows_)}, {"interrupted", interrupted_}, {"seconds", spent_}});
   }
 
   const Context& context_;
@@ -320,7 +251,7 @@ class Loop {
   fs::path state_;
   double seconds_;
   std::map<std::string, double> spent_;  ///< Seconds by verb.
-  std::vector<Row> rows_;
+  std::vector<LoopRow> rows_;
   bool interrupted_ = false;
 };
 

@@ -1,0 +1,82 @@
+// Figures that are not known are shown as "-"; kernels too small to matter are one line. See loop_table.h.
+#include "cli/loop_table.h"
+
+#include <cstdio>
+
+#include "core/base/result.h"
+#include "core/model/kernel_key.h"
+
+namespace kernelift::cli {
+namespace {
+
+std::string factor(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3fx", value);
+  return value > 0 ? text : "-";
+}
+
+std::string line_of(const LoopRow& row, const std::string& kernel) {
+  char line[160];
+  std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
+                factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
+  return line + kernel + "\n";
+}
+
+}  // namespace
+
+void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row) {
+  auto number = [](const Json& from, const char* key) { return from.contains(key) && from[key].is_number() ? from[key].get<double>() : 0.0; };
+  const Json report = document.is_object() ? document : Json::object();
+  row.candidate = static_cast<int64_t>(number(report, "candidate"));
+  if (report.contains("predicted") && report["predicted"].is_object()) {
+    row.kernel_gain = number(report["predicted"], "kernel_gain");
+    row.predicted = number(report["predicted"], "whole");
+  }
+  if (report.contains("measured") && report["measured"].is_object()) row.measured = number(report["measured"], "speedup");
+  row.why = report.value("why", report.value("error", exit_code == 0 ? "" : "it exited with " + std::to_string(exit_code)));
+  row.branch = report.value("branch", "");
+  row.way_back = report.value("way_back", "");
+  std::string outcome = report.value("outcome", "");
+  if (exit_code == static_cast<int>(Exit::Done)) row.outcome = "kept";
+  else if (interrupted) row.outcome = "interrupted";
+  else if (exit_code == static_cast<int>(Exit::No)) row.outcome = outcome.empty() ? "no gain" : outcome == "too_small" ? "too small" : "rolled back";
+  else row.outcome = "refused";
+}
+
+double whole_gain(const std::vector<LoopRow>& rows) {
+  double whole = 1;
+  for (auto& row : rows)
+    if (row.kept() && row.measured > 0) whole *= row.measured;
+  return whole;
+}
+
+std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
+  std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch, way_back;
+  LoopRow rest;
+  rest.outcome = "skipped";
+  size_t small = 0;
+  for (auto& row : rows) {
+    if (row.share < kSmallestShare) {
+      ++small, rest.share += row.share;
+    } else {
+      std::string which = row.candidate > 0 ? "#" + std::to_string(row.candidate) + ": " : "";
+      text += line_of(row, qualified_name(row.kernel)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
+    }
+    if (!row.kept()) continue;
+    branch = row.branch;                             // Of the last patch, which is on top of the others …
+    if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
+  }
+  if (small > 0) text += line_of(rest, std::to_string(small) + " kernel" + (small == 1 ? "" : "s") + " with too small a share to matter");
+  if (way_back.empty()) return text + "\nThe application is as it was.";
+  char measured[96];
+  std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n", on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));
+  return text + measured + (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ") : "It is on branch " + branch + "; as it was: ") + way_back;
+}
+
+Json to_json(const LoopRow& row) {
+  return {{"kernel", row.kernel}, {"share", row.share}, {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
+          {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted}, {"measured", row.measured}, {"outcome", row.outcome},
+          {"why", row.why}, {"run", row.run}, {"branch", row.branch}, {"way_back", row.way_back}};
+}
+
+}  // namespace kernelift::cli

@@ -1,0 +1,36 @@
+// What became of each kernel in `optimize`: read from what `apply` said of it, shown as the final table and as JSON.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace kernelift::cli {
+
+/// A kernel with less than this share of the application cannot move it beyond noise even if it vanished.
+inline constexpr double kSmallestShare = 0.02;
+
+struct LoopRow {
+  std::string kernel;           ///< Its key.
+  double share = 0;             ///< Of the application's run time.
+  int64_t candidate = 0;        ///< Of its run: the one that apply tried last; 0: none.
+  double kernel_gain = 0;       ///< That one's, in the MEP; 0: none.
+  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
+  std::string outcome;          ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
+  std::string why, run, branch;
+  std::string way_back;         ///< The command that has the application as it was before this patch.
+
+  bool kept() const { return outcome == "kept"; }
+};
+
+/// What apply ended with: its document, or one that holds `error`, and its exit code. A patch that stands was kept, whatever
+/// came after it.
+void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row);
+
+/// All kept patches together, as each was measured; 1 if there are none.
+double whole_gain(const std::vector<LoopRow>& rows);
+/// Lines for people, and at the end where the application stands and how it gets back.
+std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu);
+Json to_json(const LoopRow& row);
+
+}  // namespace kernelift::cli

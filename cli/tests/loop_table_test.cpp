@@ -1,0 +1,69 @@
+// Claims about cli/loop_table.h.
+#include "cli/loop_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kernelift::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Json applied(const char* outcome, const char* way_back) {
+  return {{"outcome", outcome}, {"why", "so it is"}, {"candidate", 16}, {"branch", *way_back ? "kernelift/k-1" : ""}, {"way_back", way_back},
+          {"predicted", {{"kernel_gain", 1.5}, {"whole", 1.2}}}, {"measured", {{"speedup", 1.25}}}};
+}
+
+LoopRow row_of(const Json& document, int exit_code, bool interrupted = false) {
+  LoopRow row;
+  row.kernel = "k(float*)", row.share = 0.5;
+  read_applied(document, exit_code, interrupted, row);
+  return row;
+}
+
+TEST(LoopTable, SaysOfTheCandidateThatWasTriedWhatApplySaysOfIt) {
+  LoopRow row = row_of(applied("kept", "git switch main"), 0);
+  EXPECT_THAT(table_text({row}, true), AllOf(HasSubstr("50.0%        1.500x      1.200x      1.250x   kept         k\n          #16: so it is\n"),
+                                             HasSubstr("step by step on the CPU device, not on a GPU: 1.250x\nIt is on branch kernelift/k-1; as it was: git switch main")));
+  Json json = to_json(row);
+  EXPECT_EQ(json["candidate"], 16);
+  EXPECT_EQ(json["kernel_gain"], 1.5);
+  EXPECT_EQ(json["measured"], 1.25);
+  EXPECT_EQ(json["way_back"], "git switch main");
+}
+
+TEST(LoopTable, APatchThatStandsWasKeptThoughAnInterruptionCameAfterIt) {
+  LoopRow row = row_of(applied("kept", "git switch main"), 0, true);
+  EXPECT_EQ(row.outcome, "kept");
+  EXPECT_THAT(table_text({row}, false), AllOf(HasSubstr("as it was: git switch main"), Not(HasSubstr("The application is as it was"))));
+  EXPECT_EQ(row_of(applied("interrupted", ""), 130, true).outcome, "interrupted");
+}
+
+TEST(LoopTable, WhatWasRolledBackCountsForNothing) {
+  LoopRow kept = row_of(applied("kept", "git switch main"), 0), back = row_of(applied("not_faster", ""), 1);
+  EXPECT_EQ(back.outcome, "rolled back");
+  EXPECT_EQ(row_of(applied("too_small", ""), 1).outcome, "too small");
+  EXPECT_DOUBLE_EQ(whole_gain({kept, back, kept}), 1.25 * 1.25);
+  EXPECT_EQ(whole_gain({back}), 1);
+  EXPECT_THAT(table_text({back}, false), HasSubstr("The application is as it was."));
+}
+
+TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
+  LoopRow refused = row_of({{"error", "it cannot be patched"}}, 4), none = row_of({{"error", "nothing is faster"}}, 1);
+  EXPECT_EQ(refused.outcome, "refused");
+  EXPECT_EQ(refused.why, "it cannot be patched");
+  EXPECT_EQ(none.outcome, "no gain");
+  EXPECT_EQ(to_json(none)["candidate"], nullptr);
+  EXPECT_EQ(row_of(nullptr, 3).why, "it exited with 3");
+}
+
+TEST(LoopTable, KernelsTooSmallToMatterAreOneLine) {
+  LoopRow small;
+  small.kernel = "tiny()", small.share = 0.01;
+  EXPECT_THAT(table_text({small, small}, false), AllOf(HasSubstr("2.0%"), HasSubstr("2 kernels with too small a share to matter"), Not(HasSubstr("tiny"))));
+}
+
+}  // namespace
+}  // namespace kernelift::cli
