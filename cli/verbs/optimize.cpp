@@ -38,6 +38,7 @@ constexpr double kShortestProof = 20, kLongestProof = 120;
 struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
+  uint64_t skip = 0;
   bool lock_clocks = false;
 };
 
@@ -77,6 +78,8 @@ class Loop {
       if (!rows_[i].kept() || interrupted_ || !more) continue;
       if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
     }
+    for (auto& row : rows_)
+      if (row.outcome.empty()) row.outcome = "skipped", row.why = "interrupted before its turn";
     print_table();
     if (interrupted_) return Exit::Interrupted;
     for (auto& row : rows_)
@@ -159,7 +162,9 @@ class Loop {
   /// before `finished` stay as they are.
   Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
-    KERNELIFT_ASSIGN(Json hot_list, required({"record", "--device", context_.device}, {"sh", "-c", options_.run}));
+    std::vector<std::string> record{"record", "--device", context_.device};
+    if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
+    KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
     for (auto& [key, share] : kernel_shares(capture)) {
@@ -296,6 +301,8 @@ Action setup(CLI::App& app) {
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
   app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
+  app.add_option("--skip", options->skip, "Launches of each kernel to let pass before any is recorded, where the first are not like the rest")
+      ->capture_default_str();
   app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
   add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");

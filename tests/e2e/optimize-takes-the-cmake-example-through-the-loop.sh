@@ -6,10 +6,11 @@ printf 'build/\n.kernelift/\n' > .gitignore
 commit_all
 ORIGINAL=$(git rev-parse HEAD)
 BUILD='cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2'
-expect_gain "$KL" optimize --device cpu --time 60 --json --build "$BUILD" --run './build/heat' --check './build/heat --check'
+expect_gain "$KL" optimize --device cpu --time 60 --skip 2 --json --build "$BUILD" --run './build/heat' --check './build/heat --check'
 tail -30 "$WORK/.err"
 [ "$(json 'all(k["outcome"] for k in d["kernels"])')" = True ] || fail "a kernel without an outcome"
 [ "$(json 'any(k["outcome"] == "kept" and k["measured"] > 1.01 for k in d["kernels"])')" = True ] || fail "exit 0, but nothing was kept"
+grep -q '"launch_index":[01],' .kernelift/capture/instances.jsonl .kernelift/capture.old/instances.jsonl 2>/dev/null && fail "a launch was recorded that was to be skipped"
 [ "$(json 'all(k["predicted"] > 1 for k in d["kernels"] if k["outcome"] == "kept")')" = True ] || fail "kept without a prediction"
 
 # The patch: committed on a branch, nothing else changed, small, and only in the application's sources.
