@@ -75,6 +75,8 @@ class Choice {
     if (report_) {
       report_->passed_over = passed_over_;
       report_->notes.insert(report_->notes.begin(), put_right.begin(), put_right.end());
+      // Once more, with what only the choice knows. A patch that stands does so without it.
+      (void)write_json(std::filesystem::path(report_->originals) / "report.json", to_json(*report_));
       return std::move(*report_);
     }
     return nothing();
@@ -258,7 +260,8 @@ class Choice {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
       case ApplyOutcome::Disturbed:
-      case ApplyOutcome::TooSmall: return true;
+      case ApplyOutcome::TooSmall:
+      case ApplyOutcome::NoPatch: return true;
       // The next promises less, unless this one failed for what it did to other kernels, or was embedded, and its guard
       // does not hold in the application. But what lies within this interval is not worth minutes either.
       case ApplyOutcome::NotFaster:

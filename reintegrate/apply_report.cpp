@@ -47,6 +47,7 @@ const char* name(ApplyOutcome outcome) {
     case ApplyOutcome::NotBuilt: return "not_built";
     case ApplyOutcome::Interrupted: return "interrupted";
     case ApplyOutcome::Disturbed: return "disturbed";
+    case ApplyOutcome::NoPatch: return "no_patch";
   }
   return "unknown";
 }

@@ -19,6 +19,7 @@ enum class ApplyOutcome {
   NotBuilt,       ///< The build does not compile what was patched.
   Interrupted,    ///< The user stopped it.
   Disturbed,      ///< Somebody else changed files while it was at work.
+  NoPatch,        ///< Not tried: no candidate of the run can be patched in, or is worth it.
 };
 const char* name(ApplyOutcome);
 
@@ -46,7 +47,7 @@ struct ApplyReport {
   std::string branch, commit, previous;      ///< git: the new branch and its commit; what was checked out before.
   std::string originals;                     ///< Folder with the saved originals, diff and logs.
 
-  bool tried() const { return outcome != ApplyOutcome::TooSmall; }
+  bool tried() const { return outcome != ApplyOutcome::TooSmall && outcome != ApplyOutcome::NoPatch; }
   bool kept() const { return outcome == ApplyOutcome::Kept; }
   std::string text() const;
   /// " on the CPU device, not on a GPU", or nothing.

@@ -53,7 +53,7 @@ h2{font-size:17px;margin:34px 0 10px}details{margin-top:14px}summary{cursor:poin
 .card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
-td,th{white-space:nowrap}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
+td,th{white-space:nowrap}td.ids{white-space:normal}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
 @media(max-width:640px){svg{min-width:640px}}pre code{display:block;width:max-content;min-width:100%;font:inherit}
@@ -96,14 +96,16 @@ std::string chart(const ReportData& data) {
       path += " H" + cx + " V" + number(y(candidate.speedup), 1);
       best = candidate.speedup;
     }
+    bool shown = data.shown() && data.shown()->number == candidate.number;
     svg += std::string("<circle class=\"") + tier_class(candidate.tier) + "\" cx=\"" + cx + "\" cy=\"" + number(y(candidate.speedup), 1) +
-           "\" r=\"3.2\" fill-opacity=\".75\">" + title + "</circle>";
+           (shown ? "\" r=\"5\" stroke=\"var(--ink)\">" : "\" r=\"3.2\" fill-opacity=\".75\">") + title + "</circle>";
   }
   path += " H984";
   svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"var(--ink)\" stroke-width=\"1.3\" stroke-opacity=\".6\"/>";
   svg += "<text x=\"52\" y=\"288\">candidate 1</text><text x=\"984\" y=\"288\" text-anchor=\"end\">" + std::to_string(data.candidates.size()) + "</text></svg></div>";
   svg += "<p class=\"dim\"><span class=\"key source\">source</span> · <span class=\"key params\">parameters</span> · <span class=\"key compiler\">compiler</span> "
-         "· <span class=\"key baseline\">baseline</span> · <span class=\"key bad\">| failed</span> · line: best so far. Point at a dot for its story.</p>";
+         "· <span class=\"key baseline\">baseline</span> · <span class=\"key bad\">| failed</span> · line: best so far" +
+         std::string(data.shown() ? " · ring: #" + std::to_string(data.shown()->number) : "") + ". Point at a dot for its story.</p>";
   return svg;
 }
 
@@ -152,15 +154,25 @@ std::string failure_table(const ReportData& data) {
   return html + "</table></div>";
 }
 
+/// Launches about which all is alike but their names are one row.
 std::string instance_table(const ReportData& data) {
+  struct Row { std::string ids, launch, figures; double weight = 0; };
+  std::vector<Row> rows;
+  for (auto& instance : data.instances) {
+    Row row{escape(instance.id), escape(instance.geometry) + "</td><td>" + (instance.held_out ? "held out" : "tuned on"),
+            microseconds(instance.application_us) + "</td><td class=\"n\">" + microseconds(instance.baseline_us) + "</td><td class=\"n\">" + microseconds(instance.best_us) +
+                "</td><td class=\"n\">" +
+                (instance.best_us > 0 && instance.baseline_us > 0 ? number(instance.baseline_us / instance.best_us, 3) + "×" : "<span class=\"dim\">" + escape(instance.untimed) + "</span>"),
+            instance.weight};
+    auto same = std::find_if(rows.begin(), rows.end(), [&](auto& one) { return one.launch == row.launch && one.figures == row.figures; });
+    if (same == rows.end()) rows.push_back(row);
+    else same->ids += ", " + row.ids, same->weight += row.weight;
+  }
   std::string html = "<div class=\"scroll\"><table><tr><th>instance</th><th>launch</th><th>role</th><th class=\"n\">weight</th><th class=\"n\">in the application</th>"
-                     "<th class=\"n\">original</th><th class=\"n\">best</th><th class=\"n\">gain</th></tr>";
-  for (auto& instance : data.instances)
-    html += "<tr><td>" + escape(instance.id) + "</td><td>" + escape(instance.geometry) + "</td><td>" + (instance.held_out ? "held out" : "tuned on") + "</td><td class=\"n\">" +
-            number(instance.weight, 3) + "</td><td class=\"n\">" + microseconds(instance.application_us) + "</td><td class=\"n\">" + microseconds(instance.baseline_us) +
-            "</td><td class=\"n\">" + microseconds(instance.best_us) + "</td><td class=\"n\">" +
-            (instance.best_us > 0 && instance.baseline_us > 0 ? number(instance.baseline_us / instance.best_us, 3) + "×" : "<span class=\"dim\">" + escape(instance.untimed) + "</span>") + "</td></tr>";
-  return html + "</table></div><p class=\"dim\">Original and best as they were timed in alternation, medians. “as …”: launches of the same geometry that take about as "
+                     "<th class=\"n\">original</th><th class=\"n\">" + (data.shown() ? "#" + std::to_string(data.shown()->number) : std::string("best")) + "</th><th class=\"n\">gain</th></tr>";
+  for (auto& row : rows)
+    html += "<tr><td class=\"ids\">" + row.ids + "</td><td>" + row.launch + "</td><td class=\"n\">" + number(row.weight, 3) + "</td><td class=\"n\">" + row.figures + "</td></tr>";
+  return html + "</table></div><p class=\"dim\">Original and candidate as they were timed in alternation, medians. “as …”: launches of the same geometry that take about as "
                 "long are timed by that one; “verified only”: its answer was compared.</p>";
 }
 
@@ -168,24 +180,54 @@ std::string card(const std::string& value, const std::string& label) {
   return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
 }
 
+std::string named(const ReportWinner& winner) { return "#" + std::to_string(winner.number); }
+
+/// "#7 unroll by 4 · compiler recipe: O1"
+std::string described(const ReportWinner& winner) {
+  return named(winner) + " " + escape(winner.note) + (winner.recipe.empty() ? "" : " · compiler recipe: <code>" + escape(winner.recipe) + "</code>");
+}
+
 std::string gain_card(const ReportData& data) {
-  if (data.best_speedup > 0)
-    return card(number(data.best_speedup, 2) + "×", std::string(data.confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " + number(data.best_low, 2) + "×");
+  if (auto* winner = data.shown(); winner && winner->speedup > 0)
+    return card(number(winner->speedup, 2) + "×", named(*winner) + " in its MEP, " + (winner->confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " +
+                number(winner->low, 2) + "×");
   bool ended = data.without_gain == "no gain", tried = data.without_gain != "nothing tried";
   return card(data.without_gain, ended ? "nothing beat the original beyond noise" : tried ? "the search was cut short before anything was found" : "the original alone was measured");
 }
 
+std::string application_card(const ReportApplied& applied) {
+  if (applied.kept()) return card(applied.measured > 0 ? number(applied.measured, 2) + "×" : "kept", "the whole application: kept");
+  return card("nothing kept", applied.outcome + (applied.measured > 0 ? ": the whole application became " + number(applied.measured, 2) + "×" : ""));
+}
+
+/// What became of the application; and who was the fastest alone, where that is another one.
+std::string headline(const ReportData& data) {
+  std::string html;
+  if (data.applied && data.applied->kept())
+    html = "<p><b>Kept</b>" + (data.applied->branch.empty() ? "" : " on branch <code>" + escape(data.applied->branch) + "</code>") +
+           (data.applied->tried ? ": " + described(*data.applied->tried) : "") + "</p>";
+  else if (data.applied)
+    html = "<p><b>Nothing was kept</b> (" + escape(data.applied->outcome) + "): " + escape(data.applied->why) + ".</p>";
+  else if (data.fastest)
+    html = "<p><b>Not applied yet</b>: <code>kernelift apply</code> puts a gain into the application and keeps it if that becomes faster.</p>";
+  if (!data.fastest || (data.applied && data.applied->kept() && data.applied->tried && data.applied->tried->number == data.fastest->number)) return html;
+  html += "<p>Fastest in the MEP: " + described(*data.fastest);
+  bool another = data.shown()->number != data.fastest->number;
+  if (another) html += ", " + number(data.fastest->speedup, 2) + "×, at least " + number(data.fastest->low, 2) + "×";
+  return html + (another && !data.not_taken.empty() ? ". Not taken: " + escape(data.not_taken) : "") + "</p>";
+}
+
 /// The answer first, then what to know about it, then the patch.
-std::string applied_html(const ReportData& data, const ReportApplied& applied) {
+std::string applied_html(const ReportApplied& applied) {
   std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
   if (applied.predicted > 0) html += ". Predicted was " + number(applied.predicted, 3) + "×";
   html += ".</p>";
-  for (auto& candidate : data.candidates)
-    if (candidate.number == applied.candidate) html += "<p>Candidate #" + std::to_string(candidate.number) + ": " + escape(candidate.note) + "</p>";
+  if (applied.tried) html += "<p>Candidate " + described(*applied.tried) + "</p>";
   if (!applied.notes.empty()) html += "<ul class=\"dim\">";
-  for (auto& note : applied.notes) html += "<li>" + escape(note) + "</li>";
+  for (auto note = applied.notes.begin(); note != applied.notes.end(); ++note)
+    if (std::find(applied.notes.begin(), note, *note) == note) html += "<li>" + escape(*note) + "</li>";
   if (!applied.notes.empty()) html += "</ul>";
-  return html + diff_html(applied.diff);
+  return html + (applied.diff.empty() ? "" : diff_html(applied.diff));
 }
 
 }  // namespace
@@ -197,17 +239,18 @@ std::string report_page(const ReportData& data) {
   std::string html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
                      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " + escape(data.device) + " · " + escape(data.run) + "</div>";
-  html += "<div class=\"cards\">" + gain_card(data) +
-          (data.applied && data.applied->measured > 0 ? card(number(data.applied->measured, 2) + "×", "the whole application: " + data.applied->outcome) : "") +
+  html += "<div class=\"cards\">" + (data.applied ? application_card(*data.applied) : "") + gain_card(data) +
           card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(duration_words(data.seconds), "tuning time") + "</div>";
-  if (!data.best_note.empty()) html += "<p>Best: " + escape(data.best_note) + (data.best_recipe.empty() ? "" : " · compiler recipe: <code>" + escape(data.best_recipe) + "</code>") + "</p>";
+  html += headline(data);
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
-  if (data.applied) html += applied_html(data, *data.applied);
+  if (data.applied) html += applied_html(*data.applied);
   // The application's patch is the same change where it matters.
-  if (!data.diff.empty() && data.applied) html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
+  if (!data.diff.empty() && data.applied && !data.applied->diff.empty()) html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
-  html += "<h2>Recorded launches</h2>" + instance_table(data) + (tried ? "<h2>Who proposed what</h2>" + proposer_table(data) : "") + "<h2>What failed</h2>" + failure_table(data);
+  html += "<h2>Recorded launches</h2>" + instance_table(data) + (tried ? "<h2>Who proposed what</h2>" + proposer_table(data) : "");
+  for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
+  html += "<h2>What failed</h2>" + failure_table(data);
   return html + "</main></body></html>\n";
 }
 

@@ -23,13 +23,24 @@ struct ReportInstance {
   std::string untimed = {};    ///< Why the best was not timed on it, where it was not.
 };
 
+/// A candidate as headlines name it, with its figures in the MEP.
+struct ReportWinner {
+  int number = 0;
+  std::string note;
+  std::string recipe = {};            ///< Of the compiler; empty: default.
+  double speedup = 0, low = 0;
+  bool confirmed = false;             ///< In a fresh process; else these are the search's figures.
+};
+
 /// What `apply` concluded.
 struct ReportApplied {
-  std::string outcome, why;           ///< "kept", "rolled back", "not tried"; one sentence.
-  int candidate = 0;                  ///< Its number: not always the best, which the application's compiler may not make.
+  std::string outcome, why;           ///< "kept", "rolled back", "not tried", "no patch"; one sentence.
+  std::optional<ReportWinner> tried;  ///< Whose patch it was: not always the fastest's.
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known. `why` has the interval.
   std::vector<std::string> notes;
   std::string diff;
+  std::string branch = {};            ///< That holds the patch; empty: none does.
+  bool kept() const { return outcome == "kept"; }
 };
 
 struct ReportData {
@@ -38,14 +49,16 @@ struct ReportData {
   std::string proof;           ///< What the slice's proof says.
   double seconds = 0;          ///< Of tuning.
   std::vector<ReportCandidate> candidates;
-  std::vector<ReportInstance> instances;
-  double best_speedup = 0, best_low = 0;  ///< 0 if nothing gained …
+  std::optional<ReportWinner> fastest;    ///< In the MEP, by what may be promised; nothing if nothing gained …
   std::string without_gain;               ///< … and then what is to be said: "no gain", "undecided", "nothing tried".
-  bool confirmed = false;                 ///< In a fresh process; else these are the search's figures.
-  std::string best_note;
-  std::string best_recipe;     ///< Compiler recipe, empty if default.
-  std::string diff;            ///< Unified, original kernel against the best.
   std::optional<ReportApplied> applied;   ///< Nothing if `apply` was not run.
+  std::string not_taken;       ///< Why the patch is not the fastest's.
+  std::vector<ReportInstance> instances;  ///< With the figures of who is shown().
+  std::string diff;            ///< Unified, original kernel against that one's.
+  std::vector<std::string> not_tried;     ///< Of the block's size, a line each.
+
+  /// Of whom the page shows the launches and the change: who was patched in, else the fastest.
+  const ReportWinner* shown() const { return applied && applied->tried ? &*applied->tried : fastest ? &*fastest : nullptr; }
 };
 
 std::string report_page(const ReportData& data);

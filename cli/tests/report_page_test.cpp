@@ -15,7 +15,7 @@ ReportData sample() {
                      {2, "source", "unroll", "unroll by 4", "ok", "ok: 1.4x", 1.4, 1.35},
                      {3, "compiler", "passes", "O1", "wrong", "wrong at verify: out[3] expected 1, got <2>", 0, 0}};
   data.instances = {{"i-0", "<<<(8,8,1), (16,16,1)>>>", false, 1.0, 120, 118, 84}};
-  data.best_speedup = 1.4, data.best_low = 1.35, data.best_note = "unroll by 4";
+  data.fastest = ReportWinner{2, "unroll by 4", "", 1.4, 1.35, false};
   data.diff = "@@ -1 +1 @@\n-a<b\n+a<c\n";
   return data;
 }
@@ -30,7 +30,7 @@ TEST(ReportPage, NeedsNothingFromOutside) {
 TEST(ReportPage, SaysOfFiguresThatNobodyConfirmedThatTheyAreNot) {
   ReportData data = sample();
   EXPECT_NE(report_page(data).find("not confirmed yet, at least 1.35"), std::string::npos);
-  data.confirmed = true;
+  data.fastest->confirmed = true;
   EXPECT_NE(report_page(data).find("confirmed in a fresh process, at least 1.35"), std::string::npos);
 }
 
@@ -50,13 +50,47 @@ TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
 
 TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
   ReportData data = sample();
-  data.applied = ReportApplied{"rolled back", "it is not faster", 2, 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
+  data.applied = ReportApplied{"rolled back", "it is not faster", data.fastest, 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
   std::string page = report_page(data);
   size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted was 1.200×."), patch = page.find("--- a/k.cu");
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(verdict, patch);
-  EXPECT_NE(page.find("<p>Candidate #2: unroll by 4</p>"), std::string::npos);
+  EXPECT_NE(page.find("<p>Candidate #2 unroll by 4</p>"), std::string::npos);
   EXPECT_NE(page.find("&lt;b&gt; is changed too"), std::string::npos);
+}
+
+TEST(ReportPage, NamesWhatWasKeptAndWhatWasFasterAlone) {
+  ReportData data = sample();
+  data.applied = ReportApplied{"kept", "it is faster", data.fastest, 1.2, 1.25, {"a header", "a header"}, "+a<c\n", "kernelift/k-1"};
+  data.fastest = ReportWinner{3, "O1", "O1 unroll=0", 2.5, 2.4, true}, data.not_taken = "it is in how it is compiled";
+  std::string page = report_page(data);
+  EXPECT_NE(page.find("<b>1.25×</b><span>the whole application: kept</span>"), std::string::npos);
+  EXPECT_NE(page.find("<b>1.40×</b><span>#2 in its MEP, "), std::string::npos);
+  EXPECT_NE(page.find("<p><b>Kept</b> on branch <code>kernelift/k-1</code>: #2 unroll by 4</p>"), std::string::npos);
+  EXPECT_NE(page.find("<p>Fastest in the MEP: #3 O1 · compiler recipe: <code>O1 unroll=0</code>, 2.50×, at least 2.40×. Not taken: it is in how it is compiled</p>"), std::string::npos);
+  EXPECT_NE(page.find("<th class=\"n\">#2</th>"), std::string::npos) << "whose figures the launches have";
+  EXPECT_EQ(page.find("a header", page.find("a header") + 1), std::string::npos) << "once";
+  data.fastest = data.applied->tried, data.not_taken.clear();
+  EXPECT_EQ(report_page(data).find("Fastest in the MEP"), std::string::npos) << "it is the one that was kept";
+}
+
+TEST(ReportPage, SaysThatNothingWasKeptAndWhy) {
+  ReportData data = sample();
+  EXPECT_NE(report_page(data).find("<b>Not applied yet</b>"), std::string::npos);
+  data.applied = ReportApplied{"no patch", "its launch is a macro's", std::nullopt, 0, 0, {}, ""};
+  std::string page = report_page(data);
+  EXPECT_NE(page.find("<b>nothing kept</b><span>no patch</span>"), std::string::npos);
+  EXPECT_NE(page.find("<p><b>Nothing was kept</b> (no patch): its launch is a macro's.</p>"), std::string::npos);
+  EXPECT_NE(page.find("<p>Fastest in the MEP: #2 unroll by 4</p>"), std::string::npos);
+}
+
+TEST(ReportPage, ShowsLaunchesThatDifferInNameAloneOnce) {
+  ReportData data = sample();
+  for (auto* id : {"i-1", "i-8"}) data.instances.push_back({id, "<<<(8,8,1), (16,16,1)>>>", false, 0.25, 121, 0, 0, "as i-0"});
+  std::string page = report_page(data);
+  EXPECT_NE(page.find("<td class=\"ids\">i-1, i-8</td>"), std::string::npos);
+  EXPECT_NE(page.find("<td class=\"n\">0.500</td>"), std::string::npos) << "what both stand for";
+  EXPECT_NE(page.find("<td class=\"ids\">i-0</td>"), std::string::npos);
 }
 
 TEST(ReportPage, CountsTheOriginalAmongNoCandidates) {
@@ -72,7 +106,7 @@ TEST(ReportPage, SaysWhyALaunchWasNotTimed) {
 
 TEST(ReportPage, SaysNoGainWhenThereIsNone) {
   ReportData data = sample();
-  data.best_speedup = 0, data.without_gain = "no gain";
+  data.fastest.reset(), data.without_gain = "no gain";
   EXPECT_NE(report_page(data).find("<b>no gain</b><span>nothing beat the original"), std::string::npos);
   data.without_gain = "undecided";
   EXPECT_NE(report_page(data).find("<b>undecided</b><span>the search was cut short"), std::string::npos);
@@ -81,7 +115,7 @@ TEST(ReportPage, SaysNoGainWhenThereIsNone) {
 TEST(ReportPage, SaysThatNothingWasTriedAndNotWhoDidWhat) {
   ReportData data = sample();
   EXPECT_NE(report_page(data).find("Who proposed what"), std::string::npos);
-  data.best_speedup = 0, data.without_gain = "nothing tried", data.candidates.resize(1);
+  data.fastest.reset(), data.without_gain = "nothing tried", data.candidates.resize(1);
   std::string page = report_page(data);
   EXPECT_NE(page.find("<b>nothing tried</b>"), std::string::npos);
   EXPECT_EQ(page.find("Who proposed what"), std::string::npos);

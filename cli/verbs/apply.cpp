@@ -86,6 +86,18 @@ Status stands_in(const std::filesystem::path& root, const Context& context) {
                      ": apply it there, or record and tune the application that is here");
 }
 
+/// The run's HTML report quotes it; a run in a read-only place is still applied. That nothing came of a second apply takes
+/// no patch of the first away.
+void conclude(std::filesystem::path run, const Result<ApplyReport>& applied) {
+  std::filesystem::path file = run.replace_extension(".applied.json");
+  if (applied.ok()) return (void)write_json(file, to_json(*applied));
+  if (applied.error().exit != Exit::No && applied.error().exit != Exit::Refused) return;
+  if (auto before = read_json(file); before.ok() && before->is_object() && before->value("kept", false)) return;
+  ApplyReport none;
+  none.outcome = ApplyOutcome::NoPatch, none.why = applied.error().message;
+  (void)write_json(file, to_json(none));
+}
+
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
@@ -113,9 +125,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs, offer.shares);
   offer.weigh = [&](const std::vector<KnobReach>& changes) { return neighbours(changes); };
   Confirmer confirmer(run, offer.request.mep, context.device);
-  KERNELIFT_ASSIGN(ApplyReport report, apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); }));
-  // The run's HTML report quotes it; a run in a read-only place is still applied.
-  (void)write_json(file.replace_extension(".applied.json"), to_json(report));
+  auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
+  conclude(file, applied);
+  if (!applied.ok()) return std::move(applied).error();
+  ApplyReport& report = *applied;
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;

@@ -1,0 +1,142 @@
+// Whose figures the page shows is decided here: those of the candidate that apply took, else of the fastest. See run_report.h.
+#include "cli/report/run_report.h"
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/model/kernel_key.h"
+#include "core/model/mep.h"
+#include "reintegrate/apply_request.h"
+#include "reintegrate/patch/text_diff.h"
+#include "tuner/space/parameter_proposer.h"
+#include "tuner/store/run.h"
+#include "tuner/tuner.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli {
+namespace {
+
+const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
+  for (auto& timing : verdict.timings)
+    if (timing.instance == instance) return &timing;
+  return nullptr;
+}
+
+/// Launches of one geometry that take about as long are timed by one of them; held-out ones only where a gain is confirmed.
+std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdict& verdict) {
+  if (instance.held_out) return "verified only";
+  for (auto& other : mep.instances)
+    if (!other.held_out && other.geometry == instance.geometry && timing_of(other.id, verdict)) return "as " + other.id;
+  return "not timed";
+}
+
+std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
+  std::vector<ReportInstance> rows;
+  for (auto& instance : mep.instances) {
+    ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0, {}};
+    if (!best) row.untimed = "–";
+    else if (auto* timing = timing_of(instance.id, best->figures())) row.baseline_us = timing->baseline_seconds * 1e6, row.best_us = timing->seconds * 1e6;
+    else row.untimed = why_untimed(instance, mep, best->figures());
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// Where the kernel stands in the application. The lines before it are what it uses.
+std::string place_of(const Mep& mep, const std::string& text) {
+  // A page that is passed on names no folder of whoever made it.
+  auto within = [&](const std::string& file) { return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file; };
+  std::string name = base_name(mep.kernel_key);
+  if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
+  size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
+  for (auto& line : split_lines(text)) {
+    since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
+    if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() && !mep.origins[at].file.empty())
+      return within(mep.origins[at].file) + ":" + std::to_string(mep.origins[at].line);
+    ++at;
+  }
+  return within(mep.unit);
+}
+
+ReportWinner winner_of(const RunTrial& trial, bool embedded) {
+  const Verdict& figures = trial.figures();
+  ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note, {}, figures.speedup(), figures.speedup_low(), trial.confirmed.has_value()};
+  if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
+  if (EmbeddedGain gain = embedded_gain(trial); embedded && gain.low > 0) winner.speedup = gain.speedup, winner.low = gain.low;
+  return winner;
+}
+
+/// Why the patch is not of the fastest: what apply said of it, or else what it goes by.
+std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const std::vector<std::string>& passed_over) {
+  const std::string who = "#" + std::to_string(fastest.id) + " (";
+  for (auto& line : passed_over) {
+    if (!line.starts_with(who)) continue;
+    // "#7 (source: NOTE, 1.31x): WHY"
+    size_t note = line.find(fastest.candidate.note), end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note.size());
+    return end == line.npos ? line : line.substr(end + 3);
+  }
+  if (!fastest.applicable())
+    return fastest.figures().device.starts_with("cuda") ? "its gain is in how it is compiled, which can go back only as embedded PTX, and that promised less or was not asked for"
+                                                        : "its gain is in how it is compiled, which the application's own compiler is not told by its source";
+  if (!fastest.confirmed) return "it was timed in the search only";
+  if (fastest.figures().speedup_low() <= taken.figures().speedup_high()) return "noise does not tell the two apart";
+  return "another was asked for, or it was found later";
+}
+
+/// What apply wrote beside the run; nothing if it was not run, or by another version.
+std::optional<ReportApplied> applied_of(const Json& document, const std::vector<RunTrial>& history) {
+  auto read = reading("what apply wrote", [&] {
+    auto number = [](const Json& from, const char* key) { return from.is_object() && from.at(key).is_number() ? from.at(key).get<double>() : 0.0; };
+    std::string outcome = document.at("outcome");
+    ReportApplied applied;
+    applied.outcome = outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : outcome == "no_patch" ? "no patch" : "rolled back";
+    applied.why = document.at("why"), applied.notes = document.at("notes"), applied.diff = document.at("diff"), applied.branch = document.value("branch", "");
+    applied.predicted = number(document.at("predicted"), "whole"), applied.measured = number(document.at("measured"), "speedup");
+    auto id = static_cast<int64_t>(number(document, "candidate"));
+    for (auto& trial : history)
+      if (trial.id == id) applied.tried = winner_of(trial, document.value("embeds_ptx", false));
+    return applied;
+  });
+  return read.ok() ? std::optional(std::move(*read)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<ReportData> gather_report(const fs::path& file) {
+  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  KERNELIFT_ASSIGN(std::vector<RunTrial> history, run.history());
+  KERNELIFT_ASSIGN(std::optional<RunTrial> baseline, run.baseline());
+  const RunTrial* best = best_of(history, false);
+  ReportData data;
+  data.kernel = run.meta().kernel;
+  data.run = file.filename().string();
+  data.seconds = run.meta().seconds_spent;
+  data.device = baseline ? baseline->verdict.device : run.meta().device;
+  for (auto& trial : history) {
+    const Verdict& verdict = trial.figures();
+    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note, name(verdict.outcome),
+                               verdict.text(), verdict.speedup(), verdict.speedup_low()});
+  }
+  if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
+  const RunTrial* shown = best;
+  if (auto document = read_json(fs::path(file).replace_extension(".applied.json")); document.ok()) {
+    data.applied = applied_of(*document, history);
+    for (auto& trial : history)
+      if (data.applied && data.applied->tried && trial.id == data.applied->tried->number) shown = &trial;
+    if (shown != best && data.fastest) data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", std::vector<std::string>()));
+  }
+  if (baseline && data.shown()) data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
+  KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
+  data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
+  // The run is whole without its MEP: a page without the launches beats no page.
+  if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
+    data.instances = instances_of(*mep, shown);
+    data.proof = mep->proof_note;
+    data.place = place_of(*mep, baseline ? baseline->candidate.source : "");
+    data.not_tried = blocks_not_tried(*mep, baseline, run.meta().tiers);
+  }
+  return data;
+}
+
+}  // namespace kernelift::cli

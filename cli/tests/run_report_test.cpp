@@ -1,0 +1,87 @@
+// Claims about cli/report/run_report.h, on runs made here.
+#include "cli/report/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "tuner/store/run.h"
+
+namespace kernelift::cli {
+namespace {
+
+using RunStore = Run;  // testing::Test has a private Run of its own.
+using testing::HasSubstr;
+
+/// Three candidates, all confirmed: two sources and a recipe that is faster than both.
+class RunReport : public testing::Test {
+ protected:
+  RunReport() {
+    RunMeta meta;
+    meta.mep = "/nowhere", meta.kernel = "k", meta.device = "cpu", meta.tiers = {"source"};
+    RunStore run = std::move(*RunStore::create(file_, meta));
+    record(run, "baseline", "as recorded", 1);
+    record(run, "source", "unroll", 1.5);
+    record(run, "source", "jam", 1.6);
+    record(run, "compiler", "O1", 2.5);
+  }
+  void record(RunStore& run, const char* tier, const char* note, double speedup) {
+    Candidate candidate;
+    candidate.tier = tier, candidate.note = note, candidate.source = note;
+    if (candidate.tier == "compiler") candidate.recipe.level = "O1";
+    Verdict verdict;
+    verdict.stage = Stage::Time, verdict.device = "cpu: a test's";
+    verdict.timings = {{"i0", 1, 1e-3, 1e-3 / speedup, speedup, speedup * 0.99, speedup * 1.01, 20, false}};
+    auto id = run.record(candidate, verdict, {}, 1);
+    EXPECT_TRUE(id.ok() && run.record_confirmation(*id, verdict).ok());
+  }
+  ReportData report(const Json& applied = nullptr) {
+    if (applied.is_object()) EXPECT_TRUE(write_json(folder_.path() / "k-1.applied.json", applied).ok());
+    auto data = gather_report(file_);
+    EXPECT_TRUE(data.ok());
+    return data.ok() ? *data : ReportData();
+  }
+  static Json applied(const char* outcome, const Json& candidate, const std::vector<std::string>& passed_over = {}) {
+    return {{"outcome", outcome}, {"why", "so it is"}, {"candidate", candidate}, {"predicted", {{"whole", 1.2}}}, {"measured", {{"speedup", 1.25}}},
+            {"notes", Json::array()}, {"diff", "+x\n"}, {"passed_over", passed_over}, {"branch", "kernelift/k-1"}};
+  }
+
+  TemporaryFolder folder_ = *TemporaryFolder::create("run-report");
+  std::filesystem::path file_ = folder_.path() / "k-1.klrun";
+};
+
+TEST_F(RunReport, ShowsTheFastestWhereNothingWasApplied) {
+  ReportData data = report();
+  ASSERT_TRUE(data.fastest);
+  EXPECT_EQ(data.fastest->number, 4);
+  EXPECT_EQ(data.shown(), &*data.fastest);
+  EXPECT_FALSE(data.applied);
+}
+
+TEST_F(RunReport, ShowsTheCandidateThatApplyTookAndWhyItIsNotTheFastest) {
+  ReportData data = report(applied("kept", 3));
+  ASSERT_TRUE(data.applied && data.applied->tried);
+  EXPECT_EQ(data.shown()->number, 3);
+  EXPECT_NEAR(data.shown()->speedup, 1.6, 1e-9);
+  EXPECT_THAT(data.diff, HasSubstr("+jam"));
+  EXPECT_EQ(data.fastest->number, 4);
+  EXPECT_THAT(data.not_taken, HasSubstr("its gain is in how it is compiled"));
+}
+
+TEST_F(RunReport, QuotesWhatApplySaidOfTheFastest) {
+  EXPECT_EQ(report(applied("rolled back", 2, {"#3 (source: jam, 1.60x): too wide", "#4 (compiler: O1, 2.50x as embedded PTX): it uses a variable (taps): of its own"})).not_taken,
+            "it uses a variable (taps): of its own");
+}
+
+TEST_F(RunReport, KnowsThatNothingCouldBePatched) {
+  ReportData data = report(applied("no_patch", nullptr));
+  ASSERT_TRUE(data.applied);
+  EXPECT_EQ(data.applied->outcome, "no patch");
+  EXPECT_FALSE(data.applied->tried);
+  EXPECT_EQ(data.shown()->number, 4);
+  EXPECT_EQ(data.not_taken, "");
+}
+
+}  // namespace
+}  // namespace kernelift::cli
