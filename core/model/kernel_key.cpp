@@ -4,6 +4,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <vector>
@@ -106,6 +107,19 @@ std::string without_spaces(std::string_view text) {
   return result;
 }
 
+/// "k<5>" of "k<5ul>", which the source spells k<5UL>.
+std::string without_suffixes(std::string text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = end_of_word(text, at);
+    if (end > at && std::isdigit(static_cast<unsigned char>(text[at]))) {
+      const size_t suffix = text.find_last_not_of("uUlL", end - 1) + 1;
+      text.erase(suffix, end - suffix), end = suffix;
+    }
+    at = std::max(end, at + 1);
+  }
+  return text;
+}
+
 /// qualified_name() as a part of the key itself.
 std::string_view qualified_part(std::string_view key) {
   std::string_view head = key.substr(0, parameter_list(key));
@@ -168,7 +182,7 @@ std::string base_name(std::string_view key) {
 }
 
 bool key_matches(std::string_view key, std::string_view pattern) {
-  std::string wanted = without_spaces(pattern), full = without_spaces(key);
+  std::string wanted = without_suffixes(without_spaces(pattern)), full = without_suffixes(without_spaces(key));
   if (wanted.empty()) return false;
   if (full == wanted) return true;
   if (wanted.find(kAnonymous) == std::string::npos) replace_all(full, kAnonymous, "");

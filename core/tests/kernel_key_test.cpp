@@ -83,6 +83,10 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
   EXPECT_TRUE(key_matches(key, "smooth<float, 8>"));
   EXPECT_TRUE(key_matches(key, key));
   EXPECT_FALSE(key_matches(key, "mooth"));
+  EXPECT_TRUE(key_matches("convolve<float,5ul>(float*)", "convolve<float, 5UL>")) << "numbers as the source spells them";
+  EXPECT_TRUE(key_matches("a::convolve<float,5ul>(float*)", "convolve<float, 5>"));
+  EXPECT_FALSE(key_matches("convolve<float,15ul>(float*)", "convolve<float, 5UL>"));
+  EXPECT_FALSE(key_matches("convolve<u5l>(float*)", "convolve<u5>"));
   EXPECT_FALSE(key_matches(key, "smooth<float, 4>"));
   EXPECT_FALSE(key_matches(key, ""));
 }

@@ -147,7 +147,8 @@ class TrialChild {
     side.launches.emplace_back();
     for (auto& wanted : launches) {
       const kl_kernel* kernel = find_kernel(*side.image, wanted.kernel);
-      if (!kernel && wanted.kernel == mep_.kernel_mangled) kernel = find_kernel(*side.image, mep_.kernel_key);
+      // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
+      if (!kernel && (wanted.kernel == mep_.kernel_mangled || wanted.kernel == mep_.kernel_name)) kernel = find_kernel(*side.image, mep_.kernel_key);
       if (!kernel)
         return TrialFailure{Outcome::LaunchFailed, "the source has no kernel '" + wanted.kernel + "', or several"};
       auto geometry = wanted.evaluate(instance.geometry, code.values);

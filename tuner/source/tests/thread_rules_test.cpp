@@ -406,6 +406,27 @@ TEST(MergeBlocks, KnowsWhatOperatorsChange) {
                               "      sum += s[j] - p[i];\n      sum_1 += s[j] - p[i_1];\n"));
 }
 
+TEST(Jam, AsksNothingForTheCopiesOfALoopAndRenamesNothingInComments) {
+  std::string text = after("jam", R"(__global__ void k(int n, float *b, float *c) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  int i = blockIdx.y * blockDim.y + threadIdx.y;
+  if ((i < n) && (j < n)) {
+    float sum = 0;
+#pragma unroll 4
+    for (int m = i; m < n; m++) {
+      sum += b[m * n + j];  // from i on
+    }
+    c[i * n + j] = sum;
+  }
+}
+)",
+                           {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("for (int m = i[u]; m < n; m++)"));
+  size_t asked = text.find("#pragma unroll 4");
+  EXPECT_EQ(text.find("for (", asked), text.find("for (int m = i;")) << "the last ones' own loop alone: " << text;
+  EXPECT_THAT(text, HasSubstr("// from i on"));
+}
+
 TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
   auto with = [](const std::string& body, const std::string& head = "") {
     return after("merge_blocks", head + "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n",
@@ -430,6 +451,8 @@ TEST(TurnBlock, LetsThreadsChangePlaces) {
   EXPECT_NE(after("turn_block", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
   EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
   EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n", {}, 0, plane()), "");
+  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __shared__ int s[64];\n  s[threadIdx.x] = row;\n  b[row] = s[threadIdx.x ^ 1];\n}\n", {}, 0, plane()), "")
+      << "an exchange within a warp that no barrier marks";
   EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "") << "warps would be others";
 }
 

@@ -75,6 +75,34 @@ Value* for_double(IRBuilderBase& builder, CastInst& cast) {
   return builder.CreateSelect(fits, value, coarse);
 }
 
+/// Functions of numbers whose float result, rounded once more, is the bfloat16 one: hosts' libraries have no such functions,
+/// nor the conversions that LLVM would call around them.
+bool is_of_floats(const IntrinsicInst& call) {
+  switch (call.getIntrinsicID()) {
+    case Intrinsic::floor:
+    case Intrinsic::ceil:
+    case Intrinsic::trunc:
+    case Intrinsic::rint:
+    case Intrinsic::nearbyint:
+    case Intrinsic::round:
+    case Intrinsic::roundeven:
+    case Intrinsic::sqrt:
+    case Intrinsic::exp:
+    case Intrinsic::exp2:
+    case Intrinsic::log:
+    case Intrinsic::log2:
+    case Intrinsic::sin:
+    case Intrinsic::cos:
+    case Intrinsic::minnum:
+    case Intrinsic::maxnum:
+    case Intrinsic::minimum:
+    case Intrinsic::maximum:
+    case Intrinsic::minimumnum:
+    case Intrinsic::maximumnum: return true;
+    default: return false;
+  }
+}
+
 /// Products of bfloat16 are exact in double, and so are sums as far as they can lie between two of its values.
 bool define_bfloat(Instruction& instruction) {
   Type* type = instruction.getType();
@@ -95,6 +123,13 @@ bool define_bfloat(Instruction& instruction) {
     return true;
   }
   auto* call = dyn_cast<IntrinsicInst>(&instruction);
+  if (call && is_of_floats(*call)) {
+    std::vector<Value*> operands;
+    for (unsigned i = 0; i < call->arg_size(); ++i) operands.push_back(wide(i, builder.getFloatTy()));
+    Value* single = builder.CreateIntrinsic(call->getIntrinsicID(), {type->getWithNewType(builder.getFloatTy())}, operands);
+    replace(instruction, narrowed(builder, single, type));
+    return true;
+  }
   if (!call || call->getIntrinsicID() != Intrinsic::fma) return false;
   Type* twice = builder.getDoubleTy();
   Value* sum = builder.CreateFAdd(builder.CreateFMul(wide(0, twice), wide(1, twice)), wide(2, twice));

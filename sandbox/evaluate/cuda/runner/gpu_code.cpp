@@ -147,7 +147,8 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
   if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
   for (auto& wanted : launches) {
     const DeviceKernel* kernel = find_kernel(wanted.kernel);
-    if (!kernel && wanted.kernel == mep.kernel_mangled) kernel = find_kernel(mep.kernel_key);
+    // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
+    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name)) kernel = find_kernel(mep.kernel_key);
     if (!kernel) return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
     auto geometry = wanted.evaluate(recorded.geometry, code.values);
     if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};

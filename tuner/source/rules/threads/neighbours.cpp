@@ -18,7 +18,10 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
   std::string out;
   for (size_t at = 0; at < text.size();) {
     if (!word_character(text[at])) {
-      out += text[at++];
+      const bool line = text.compare(at, 2, "//") == 0, block = text.compare(at, 2, "/*") == 0;
+      size_t end = line ? text.find('\n', at) : block ? text.find("*/", at + 2) : at + 1;
+      end = end == text.npos ? text.size() : end + (block ? 2 : 0);
+      out.append(text, at, end - at), at = end;
       continue;
     }
     size_t end = end_of_word(text, at);
@@ -327,6 +330,10 @@ bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::s
   };
   if (llvm::isa<clang::CompoundStmt>(statement)) return in_braces("", statement);
   if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) {
+    // What is asked for a loop cannot be asked for the copies of one, which stand in a loop of their own.
+    std::vector<Piece> alone;
+    if (!plan(attributed->getSubStmt(), {}, indent, alone)) return false;
+    if (alone.empty() || !alone.front().repeated.empty()) return plan(attributed->getSubStmt(), std::move(comments), indent, pieces);
     for (auto* attribute : attributed->getAttrs()) {
       auto* hint = llvm::dyn_cast<clang::LoopHintAttr>(attribute);
       if (!hint) return false;

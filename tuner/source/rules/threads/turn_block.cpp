@@ -11,9 +11,10 @@
 namespace kernelift {
 namespace {
 
-/// What warps do together depends on who is in them.
+/// What warps do together depends on who is in them. They need not say so: older code lets the threads of a warp exchange
+/// through shared memory with no barrier.
 bool speaks_of_warps(const std::string& text) {
-  for (auto* word : {"asm", "volatile", "warpSize", "cooperative_groups"})
+  for (auto* word : {"asm", "volatile", "warpSize", "cooperative_groups", "__shared__"})
     if (mentions(text, word)) return true;
   std::string code = blank_comments(text);
   for (auto* family : {"__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "__syncwarp"})
@@ -51,6 +52,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kTurnBlock = {"turn_block", "let neighbouring threads differ in threadIdx.y, so that they meet neighbours in memory",
-                         "blocks of two dimensions; no use of which threads form a warp", {}, find, {Bound::Memory, Bound::Latency}};
+                         "blocks of two dimensions; no use of which threads form a warp, and no shared memory, through which they may exchange unsaid", {}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift
