@@ -18,6 +18,9 @@ ScanIndex sample() {
   kernel.tu = "/app/a.cu";
   kernel.definition = {"/app/a.cu", 10, 90, 2, 6};
   kernel.parameters.push_back({"x", "float *", "float", true, ""});
+  kernel.parameters.push_back({"view", "View", "", false, "", "app::View"});
+  kernel.variables.push_back({"app::table", "float *"});
+  kernel.records.push_back({"app::View", 24, "byte", {{0, "float"}, {16, "struct app::View"}}, true});
   kernel.is_template = kernel.through_macro = true;
   kernel.max_threads = 256, kernel.min_blocks = 2;
   kernel.uses = {"atomics", "shared"};
@@ -42,6 +45,14 @@ TEST(ScanIndex, SurvivesTheTripThroughAFile) {
   EXPECT_EQ(to_json(*back), to_json(sample()));
   EXPECT_EQ(back->units[0].headers, "toolkit");
   EXPECT_EQ(back->knobs[0].value, 256);
+  EXPECT_EQ(back->kernels[0].parameters[1].record, "app::View");
+  auto* view = back->kernels[0].record("app::View");
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->pointers.at(1).offset, 16u);
+  EXPECT_EQ(view->pointers[1].pointee, "struct app::View");
+  EXPECT_TRUE(view->open);
+  EXPECT_FALSE(back->kernels[0].record("View"));
+  EXPECT_EQ(back->kernels[0].variables.at(0).type, "float *");
 }
 
 TEST(ScanIndex, FindsByIdKeyNameAndPartOfAName) {

@@ -33,17 +33,14 @@ ScannedParameter describe(const ParsedUnit& unit, const ParmVarDecl* parameter) 
   QualType type = parameter->getType();
   PrintingPolicy as_written(unit.context.getLangOpts());
   result.type = type.getAsString(as_written);
-  auto canonical_text = [&](QualType t) {
-    t = t.getCanonicalType().getUnqualifiedType();
-    if (auto* enumeration = t->getAs<EnumType>()) t = enumeration->getDecl()->getIntegerType().getCanonicalType();
-    return (t->isRecordType() ? "struct " : "") + t.getAsString(policy_of(unit));
-  };
   if (type->isPointerType()) {
     QualType pointee = type->getPointeeType();
-    result.pointee = canonical_text(pointee);
+    result.pointee = element_type(unit, pointee);
     result.pointee_const = pointee.isConstQualified();
   } else if (type->isIntegralOrEnumerationType() || type->isRealFloatingType()) {
-    result.scalar = canonical_text(type);
+    result.scalar = element_type(unit, type);
+  } else if (type->isRecordType()) {
+    result.record = spelled_type(unit, type.getUnqualifiedType());
   }
   return result;
 }
@@ -233,6 +230,12 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
 
 std::string spelled_type(const ParsedUnit& unit, QualType type) {
   return type.getCanonicalType().getAsString(policy_of(unit));
+}
+
+std::string element_type(const ParsedUnit& unit, QualType type) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  if (auto* enumeration = type->getAs<EnumType>()) type = enumeration->getDecl()->getIntegerType();
+  return (type->isRecordType() ? "struct " : "") + spelled_type(unit, type);
 }
 
 std::vector<std::string> features(const ParsedUnit& unit, const FunctionDecl* kernel, const Closure& closure) {

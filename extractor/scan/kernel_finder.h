@@ -25,6 +25,8 @@ std::string mangled_name(const ParsedUnit& unit, const clang::NamedDecl* declara
 std::string spelled_name(const ParsedUnit& unit, const clang::FunctionDecl* function);
 /// The same for a type.
 std::string spelled_type(const ParsedUnit& unit, clang::QualType type);
+/// The same for what memory holds: "struct app::Cell"; without qualifiers, and an enumeration is its integer.
+std::string element_type(const ParsedUnit& unit, clang::QualType type);
 
 /// What the kernel and the device functions that it reaches make use of: "shared", "atomics", "shuffle"…, sorted.
 std::vector<std::string> features(const ParsedUnit& unit, const clang::FunctionDecl* kernel, const Closure& closure);

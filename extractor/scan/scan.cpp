@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "extractor/scan/call_finder.h"
 #include "extractor/scan/knob_finder.h"
+#include "extractor/scan/record_finder.h"
 #include "extractor/scan/unit_cache.h"
 
 namespace kernelift {
@@ -41,6 +42,7 @@ void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     closures.push_back({i, close_over(unit, items, kernels[i].function)});
     kernels[i].kernel.uses = features(unit, kernels[i].function, closures.back().closure);
+    find_records(unit, kernels[i].function, closures.back().closure, kernels[i].kernel);
     kernels[i].kernel.id = label_of(unit, kernels[i].function);
   }
   auto label = [&](const clang::FunctionDecl* function) { return label_of(unit, function); };

@@ -3,6 +3,8 @@
 // key_matches() accepts.
 #include "core/model/scan/scan_index.h"
 
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_json.h"
@@ -15,6 +17,14 @@ constexpr int kOldestReader = 1;
 
 using Words = std::vector<std::string>;
 
+ScannedRecord record_from(const Json& from) {
+  ScannedRecord record{from.at("name"), from.at("size"), from.at("element"), {}, from.at("open")};
+  for (auto& one : from.at("pointers")) record.pointers.push_back({one.at(0), one.at(1)});
+  for (auto& one : record.pointers)
+    if (uint64_t(one.offset) + sizeof(uint64_t) > record.size) malformed("a pointer of " + record.name + " lies outside it");
+  return record;
+}
+
 ScannedKernel kernel_from(const Json& from) {
   ScannedKernel kernel;
   kernel.id = from.at("id"), kernel.key = from.at("key"), kernel.name = from.at("name");
@@ -22,6 +32,8 @@ ScannedKernel kernel_from(const Json& from) {
   kernel.definition = range_from_json(from.at("definition"));
   for (auto& one : from.at("parameters"))
     kernel.parameters.push_back(scanned_parameter_from_json(one));
+  for (auto& one : from.value("records", Json::array())) kernel.records.push_back(record_from(one));
+  for (auto& one : from.value("variables", Json::array())) kernel.variables.push_back({one.at("key"), one.at("type")});
   kernel.is_template = from.at("is_template"), kernel.through_macro = from.at("through_macro");
   kernel.max_threads = from.at("max_threads"), kernel.min_blocks = from.at("min_blocks");
   kernel.uses = from.at("uses").get<Words>();
@@ -36,6 +48,14 @@ ScannedUnit unit_from(const Json& from) {
 }  // namespace
 
 // Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
+static Json to_json(const ScannedRecord& record) {
+  Json pointers = Json::array();
+  for (auto& one : record.pointers) pointers.push_back({one.offset, one.pointee});
+  return {{"name", record.name}, {"size", record.size}, {"element", record.element}, {"pointers", pointers}, {"open", record.open}};
+}
+
+static Json to_json(const ScannedVariable& variable) { return {{"key", variable.key}, {"type", variable.type}}; }
+
 static Json to_json(const ScannedKernel& kernel) {
   return {{"id", kernel.id},
           {"key", kernel.key},
@@ -44,6 +64,8 @@ static Json to_json(const ScannedKernel& kernel) {
           {"tu", kernel.tu},
           {"definition", to_json(kernel.definition)},
           {"parameters", list_to_json(kernel.parameters)},
+          {"records", list_to_json(kernel.records)},
+          {"variables", list_to_json(kernel.variables)},
           {"is_template", kernel.is_template},
           {"through_macro", kernel.through_macro},
           {"max_threads", kernel.max_threads},
@@ -99,6 +121,11 @@ Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
 }
 
 Status ScanIndex::write(const std::filesystem::path& file) const { return write_json(file, to_json(*this)); }
+
+const ScannedRecord* ScannedKernel::record(const std::string& wanted) const {
+  auto found = std::ranges::find(records, wanted, &ScannedRecord::name);
+  return found == records.end() ? nullptr : &*found;
+}
 
 std::vector<const ScannedKernel*> ScanIndex::find(const std::string& word) const {
   std::vector<const ScannedKernel*> exact, partial;

@@ -26,6 +26,28 @@ struct ScannedParameter {
   std::string pointee;              ///< Canonical element type if a pointer ("float", "struct Cell"), else empty.
   bool pointee_const = false;
   std::string scalar;               ///< Canonical type if an integer or float scalar, else empty.
+  std::string record = {};          ///< Canonical name of a structure that is passed by value, else empty.
+};
+
+/// An address in a structure, by its type.
+struct ScannedPointer {
+  uint32_t offset = 0;
+  std::string pointee;              ///< As a parameter's; "void" in a union, which may hold something else.
+};
+
+/// A structure, class or lambda that a kernel is given by value, or that a pointer leads to.
+struct ScannedRecord {
+  std::string name;                 ///< Canonical: "app::View<double>".
+  uint64_t size = 0;
+  std::string element;              ///< What its bytes are, as a MEP's regions have it: "float", "{float@0,int@4}8", "byte".
+  std::vector<ScannedPointer> pointers;  ///< By offset: its own, its members' and its bases'.
+  bool open = false;                ///< It may hold addresses elsewhere, too: too many of them, or of no known layout.
+};
+
+/// A module variable that a kernel reaches and that holds addresses, by its type.
+struct ScannedVariable {
+  std::string key;                  ///< canonical_key.
+  std::string type;                 ///< Of its elements, as a pointer's pointee: "float *", "struct app::View<double>".
 };
 
 /// One concrete kernel: a function, or one instance of a template.
@@ -37,10 +59,14 @@ struct ScannedKernel {
   std::string tu;                   ///< The translation unit's main file.
   SourceRange definition;           ///< From the first token (template<…> included) to the closing brace.
   std::vector<ScannedParameter> parameters;
+  std::vector<ScannedRecord> records;  ///< What the parameters and variables are or lead to, each once.
+  std::vector<ScannedVariable> variables;
   bool is_template = false;
   bool through_macro = false;       ///< A macro writes the definition; `definition` is the use of the macro.
   int max_threads = 0, min_blocks = 0;  ///< __launch_bounds__, 0 if absent.
   std::vector<std::string> uses;    ///< Features: "shared", "dynamic-shared", "atomics", "shuffle", "cooperative-groups"…
+
+  const ScannedRecord* record(const std::string& name) const;  ///< nullptr: not known.
 };
 
 /// `k<<<grid, block, shared, stream>>>(…)`, or a cudaLaunchKernel call on a known function.

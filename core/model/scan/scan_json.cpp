@@ -16,15 +16,17 @@ SourceRange range_from_json(const Json& from) {
 }
 
 Json to_json(const ScannedParameter& parameter) {
-  return {{"name", parameter.name},
+  Json to{{"name", parameter.name},
           {"type", parameter.type},
           {"pointee", parameter.pointee},
           {"pointee_const", parameter.pointee_const},
           {"scalar", parameter.scalar}};
+  if (!parameter.record.empty()) to["record"] = parameter.record;
+  return to;
 }
 
 ScannedParameter scanned_parameter_from_json(const Json& from) {
-  return {from.at("name"), from.at("type"), from.at("pointee"), from.at("pointee_const"), from.at("scalar")};
+  return {from.at("name"), from.at("type"), from.at("pointee"), from.at("pointee_const"), from.at("scalar"), from.value("record", "")};
 }
 
 Json to_json(const LaunchSite& site) {

@@ -1,0 +1,189 @@
+// See record_finder.h. Clang's own record layouts are asked, those of the device; host and device have the same.
+#include "extractor/scan/record_finder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/RecordLayout.h"
+#include "core/model/kernel_key.h"
+#include "extractor/scan/kernel_finder.h"
+#include "sandbox/judge/element.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+constexpr size_t kMostRecords = 256, kMostPointers = 4096, kMostLanes = 256;
+
+/// The structure that `type` is, or is an array of, or leads to; nullptr if it is none that is known.
+const CXXRecordDecl* record_behind(const ASTContext& context, QualType type) {
+  for (;;) {
+    type = context.getBaseElementType(type.getCanonicalType());
+    if (!type->isPointerType() && !type->isReferenceType()) break;
+    type = type->getPointeeType();
+  }
+  auto* record = type->getAsCXXRecordDecl();
+  record = record ? record->getDefinition() : nullptr;
+  return record && !record->isInvalidDecl() && !record->isDependentType() ? record : nullptr;
+}
+
+/// Walks through a structure's members.
+class Members {
+ public:
+  explicit Members(const ParsedUnit& unit) : unit_(unit), context_(unit.context) {}
+
+  void record(const CXXRecordDecl* record, uint64_t offset) {
+    record = record->getDefinition();
+    if (!record || record->isInvalidDecl() || record->isDependentType()) return unknown();
+    const ASTRecordLayout& layout = context_.getASTRecordLayout(record);
+    ElementType known = ElementType::parse(spelled_type(unit_, context_.getCanonicalTagType(record)));
+    if (known.kind == ElementType::Kind::Half || known.kind == ElementType::Kind::Bfloat16) {
+      for (uint64_t at = 0; at < uint64_t(layout.getSize().getQuantity()); at += known.width)
+        lane(offset + at, known.kind == ElementType::Kind::Half ? "__half" : "__nv_bfloat16", true);
+      return;
+    }
+    if (record->isUnion()) return choice(record, offset, uint64_t(layout.getSize().getQuantity()));
+    // Where a table of virtual functions is, and what lies in virtual bases, no member says.
+    if (record->isDynamicClass()) unknown();
+    for (auto& base : record->bases())
+      if (auto* of = base.getType()->getAsCXXRecordDecl(); of && !base.isVirtual())
+        this->record(of, offset + uint64_t(layout.getBaseClassOffset(of).getQuantity()));
+    for (auto* field : record->fields()) {
+      uint64_t bit = layout.getFieldOffset(field->getFieldIndex()), byte = offset + bit / 8;
+      if (!field->isBitField()) member(field->getType(), byte);
+      else bytes(byte, offset + (bit + field->getBitWidthValue() + 7) / 8);
+    }
+  }
+
+  /// "float" where all is that, "{float@0,int@4}8" for a mixture that holds floats, "byte" for everything else.
+  std::string element(uint64_t size) {
+    std::ranges::sort(lanes_, {}, &Lane::first);
+    bool uniform = !lanes_.empty() && pointers.empty(), sound = laid_out_ && !lanes_.empty();
+    std::string text;
+    uint64_t end = 0;
+    for (auto& [offset, type] : lanes_) {
+      uniform &= type == lanes_.front().second && offset == end;
+      sound &= offset >= end;
+      end = offset + ElementType::parse(type).width;
+      text += (text.empty() ? "{" : ",") + type + "@" + std::to_string(offset);
+    }
+    if (!sound || end > size) return "byte";
+    if (uniform && end == size) return lanes_.front().second;
+    return floats_ ? text + "}" + std::to_string(size) : "byte";
+  }
+
+  std::vector<ScannedPointer> pointers;
+  std::vector<QualType> pointees;
+  bool open = false;
+
+ private:
+  using Lane = std::pair<uint64_t, std::string>;
+
+  void member(QualType type, uint64_t offset) {
+    type = type.getCanonicalType().getUnqualifiedType();
+    if (type->isPointerType() || type->isReferenceType()) return address(type->getPointeeType(), offset);
+    if (auto* array = context_.getAsConstantArrayType(type)) return elements(array->getElementType(), array->getZExtSize(), offset);
+    if (auto* complex = type->getAs<ComplexType>()) return elements(complex->getElementType(), 2, offset);
+    if (auto* of = type->getAsCXXRecordDecl()) return record(of, offset);
+    std::string name = element_type(unit_, type);
+    ElementType scalar = ElementType::parse(name);
+    if (scalar.kind == ElementType::Kind::Bytes || !type->isScalarType() || context_.getTypeSizeInChars(type).getQuantity() != scalar.width) {
+      laid_out_ = false;  // A vector, a 128-bit integer, a member pointer.
+      return;
+    }
+    lane(offset, name, scalar.is_float());
+  }
+
+  void address(QualType to, uint64_t offset) {
+    lane(offset, "unsigned long", false);
+    if (pointers.size() == kMostPointers) return unknown();
+    pointers.push_back({uint32_t(offset), to->isFunctionType() ? "void" : element_type(unit_, to)});
+    pointees.push_back(to);
+  }
+
+  void elements(QualType type, uint64_t count, uint64_t offset) {
+    auto size = uint64_t(context_.getTypeSizeInChars(type).getQuantity());
+    for (uint64_t i = 0; i < count; ++i) {
+      size_t before = pointers.size();
+      member(type, offset + i * size);
+      // One like those before, of which nothing more will come.
+      if (pointers.size() == before && !laid_out_) return;
+    }
+  }
+
+  /// A union may hold any of its members.
+  void choice(const CXXRecordDecl* of, uint64_t offset, uint64_t size) {
+    Members all(unit_);
+    for (auto* field : of->fields()) all.member(field->getType(), offset);
+    for (auto& one : all.pointers)
+      if (std::ranges::find(pointers, one.offset, &ScannedPointer::offset) == pointers.end()) pointers.push_back({one.offset, "void"});
+    open |= all.open;
+    bytes(offset, offset + size);
+  }
+
+  void bytes(uint64_t begin, uint64_t end) {
+    if (!lanes_.empty() && lanes_.back().second == kByte) begin = std::max(begin, lanes_.back().first + 1);
+    for (; begin < end && laid_out_; ++begin) lane(begin, kByte, false);
+  }
+
+  void lane(uint64_t offset, std::string type, bool is_float) {
+    laid_out_ &= lanes_.size() < kMostLanes;
+    if (laid_out_) lanes_.emplace_back(offset, std::move(type));
+    floats_ |= is_float;
+  }
+  void unknown() { laid_out_ = false, open = true; }
+
+  static constexpr const char* kByte = "unsigned char";
+  const ParsedUnit& unit_;
+  const ASTContext& context_;
+  std::vector<Lane> lanes_;
+  bool laid_out_ = true, floats_ = false;
+};
+
+/// Those that may hold addresses, by key, with the type of their elements.
+std::map<std::string, QualType> variables_of(const ParsedUnit& unit, const Closure& closure) {
+  std::map<std::string, QualType> found;
+  for (auto* variable : closure.variables) {
+    bool module = variable->hasAttr<CUDADeviceAttr>() || variable->hasAttr<CUDAConstantAttr>() || variable->hasAttr<HIPManagedAttr>();
+    if (!module || variable->hasAttr<CUDASharedAttr>()) continue;
+    QualType type = unit.context.getBaseElementType(variable->getType().getCanonicalType());
+    if (type->isPointerType() || type->isRecordType()) found[canonical_key(mangled_name(unit, variable))] = type;
+  }
+  return found;
+}
+
+}  // namespace
+
+void find_records(const ParsedUnit& unit, const FunctionDecl* kernel, const Closure& closure, ScannedKernel& into) {
+  std::vector<ScannedRecord>& found = into.records;
+  std::map<std::string, const CXXRecordDecl*> known;
+  std::vector<QualType> types;
+  for (auto* parameter : kernel->parameters()) types.push_back(parameter->getType());
+  for (auto& [key, type] : variables_of(unit, closure)) {
+    into.variables.push_back({key, element_type(unit, type)});
+    types.push_back(type);
+  }
+  for (size_t next = 0; next < types.size() && found.size() < kMostRecords; ++next) {
+    auto* record = record_behind(unit.context, types[next]);
+    if (!record) continue;
+    std::string name = spelled_type(unit, unit.context.getCanonicalTagType(record));
+    auto [seen, fresh] = known.try_emplace(name, record);
+    if (!fresh) {
+      // Local classes and lambdas of two instances of a template are spelled alike; nothing is said of either, then.
+      if (seen->second != record) *std::ranges::find(found, name, &ScannedRecord::name) = {name, 0, "byte", {}, true};
+      continue;
+    }
+    Members members(unit);
+    members.record(record, 0);
+    uint64_t size = uint64_t(unit.context.getASTRecordLayout(record).getSize().getQuantity());
+    std::ranges::sort(members.pointers, {}, &ScannedPointer::offset);
+    found.push_back({name, size, members.element(size), std::move(members.pointers), members.open});
+    types.insert(types.end(), members.pointees.begin(), members.pointees.end());
+  }
+}
+
+}  // namespace kernelift
