@@ -15,72 +15,26 @@
 #include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
 #include "extractor/extract/capture_join.h"
+#include "extractor/extract/region_types.h"
 #include "mep-templates/mep_writer.h"
-#include "sandbox/judge/element.h"
 
 namespace kernelift {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
-/// "arg 2 +8" -> 2 and 8; -1 for memory that no argument reaches directly.
-std::pair<int, uint64_t> argument_of(std::string_view reached_from) {
-  if (!reached_from.starts_with("arg ")) return {-1, 0};
-  reached_from.remove_prefix(4);
+/// 2 of "arg 2 +8"; -1 for memory that no argument reaches directly.
+int argument_of(std::string_view reached_from) {
+  constexpr std::string_view kMark = "arg ";
   int argument = -1;
-  uint64_t offset = 0;
-  auto [end, code] = std::from_chars(reached_from.begin(), reached_from.end(), argument);
-  if (code != std::errc()) return {-1, 0};
-  if (std::string_view rest(end, size_t(reached_from.end() - end)); rest.starts_with(" +"))
-    std::from_chars(rest.begin() + 2, rest.end(), offset);
-  return {argument, offset};
-}
-
-/// "0x7f12 +8" -> the address.
-uint64_t parent_of(const std::string& reached_from) {
-  return reached_from.starts_with("0x") ? std::strtoull(reached_from.c_str(), nullptr, 16) : 0;
-}
-
-std::string trimmed(std::string text) {
-  while (text.ends_with(' ')) text.pop_back();
-  while (text.starts_with(' ')) text.erase(0, 1);
-  return text;
-}
-
-/// "float *" without its last star, "" if it is no pointer type.
-std::string pointed_to(std::string type) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const char* word : {"const", "volatile", "__restrict", "restrict"})
-      if (type = trimmed(type); type.ends_with(word)) type.resize(type.size() - std::strlen(word)), again = true;
-  }
-  if (!type.ends_with('*')) return "";
-  type.pop_back();
-  return trimmed(type);
+  if (reached_from.starts_with(kMark)) std::from_chars(reached_from.begin() + kMark.size(), reached_from.end(), argument);
+  return argument;
 }
 
 const CapturedVariable* variable_at(const CapturedInstance& instance, uint64_t address) {
   for (auto& variable : instance.variables)
     if (address >= variable.address && address < variable.address + variable.before.size) return &variable;
   return nullptr;
-}
-
-/// Offsets of addresses in the arguments, by the types that the compiler sees, or else by the parameters' words.
-std::vector<uint32_t> argument_pointers(const CapturedInstance& instance, const ScannedKernel& kernel,
-                                        const ModuleFacts& facts, bool& typed) {
-  std::vector<uint32_t> offsets;
-  auto known = facts.parameters.find(kernel.key);
-  typed = known != facts.parameters.end() && known->second.size() == instance.parameters.size();
-  for (size_t i = 0; typed && i < instance.parameters.size(); ++i) {
-    typed = known->second[i].size <= instance.parameters[i].size && known->second[i].size > 0;
-    for (uint32_t offset : known->second[i].offsets) offsets.push_back(instance.parameters[i].offset + offset);
-  }
-  if (typed) return offsets;
-  offsets.clear();
-  for (size_t i = 0; i < kernel.parameters.size() && i < instance.parameters.size(); ++i)
-    if (!kernel.parameters[i].pointee.empty() && instance.parameters[i].size == kWord)
-      offsets.push_back(instance.parameters[i].offset);
-  return offsets;
 }
 
 /// Limits found by looking at one instance's arguments: pointers to memory that was not captured.
@@ -99,86 +53,12 @@ void note_strange_pointers(const CapturedInstance& instance, const ScannedKernel
   }
 }
 
-/// Types of what all regions hold, as the source spells them: from the parameters, and from there down through buffers
-/// of pointers. Empty where it is not known.
-std::vector<std::string> region_types(const CapturedInstance& instance, const ScannedKernel& kernel) {
-  std::vector<std::string> types(instance.regions.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    auto& region = instance.regions[i];
-    auto [argument, offset] = argument_of(region.reached_from);
-    if (argument >= 0 && size_t(argument) < kernel.parameters.size() && offset == 0) {
-      types[i] = kernel.parameters[argument].pointee;
-    } else if (uint64_t parent = parent_of(region.reached_from)) {
-      for (size_t j = 0; j < i; ++j)
-        if (instance.regions[j].address == parent) types[i] = pointed_to(types[j]);
-    }
-  }
-  return types;
-}
-
-/// One array within a region.
-struct Part {
-  uint64_t begin = 0, end = 0;  ///< Offsets in the region.
-  std::string type;             ///< Of its elements, as the source spells it.
-  int parameter = -1;           ///< That points to it; -1: as for the whole region.
-  bool doubtful = false;        ///< Arrays of two types begin here: bytes, then.
-};
-
-/// Whether arrays of these elements may be taken for one: what is compared exactly, or in the same floating-point numbers.
-bool alike(const std::string& one, const std::string& other) {
-  auto a = ElementType::parse(one), b = ElementType::parse(other);
-  auto integer = [](const ElementType& type) { return type.kind != ElementType::Kind::Bytes && !type.is_float(); };
-  return one == other || (integer(a) && integer(b)) || (a.is_float() && a == b);
-}
-
-/// A region is an allocation, and a pool holds many arrays in one: where parameters of different types lead into it, each of
-/// them begins an array that ends where the next begins. Addresses of no known type (members of structs) begin none, and
-/// memory that is also had as bytes is what the other pointer says. One part: all of it is alike, as far as is known.
-std::vector<Part> parts_of(const CapturedInstance& instance, const CapturedRegion& region, const std::string& type, const ScannedKernel& kernel,
-                           const ModuleFacts& facts) {
-  std::vector<Part> marks, parts;
-  for (size_t i = 0; i < kernel.parameters.size() && i < instance.parameters.size(); ++i) {
-    if (kernel.parameters[i].pointee.empty() || instance.parameters[i].size != kWord) continue;
-    uint64_t offset = word_at(instance.arguments, instance.parameters[i].offset) - region.address;
-    if (offset < region.before.size) marks.push_back({offset, 0, kernel.parameters[i].pointee, int(i)});
-  }
-  std::ranges::sort(marks, {}, [](const Part& part) { return std::pair(part.begin, part.parameter); });
-  auto element = [&](const Part& part) { return element_of(part.type, facts); };
-  auto plain = [&](const Part& part) { return element(part) == "byte" || element(part).ends_with("char"); };
-  for (auto& mark : marks) {
-    if (!parts.empty() && (alike(element(parts.back()), element(mark)) || (parts.back().begin == mark.begin && plain(mark)))) continue;
-    if (parts.empty() || parts.back().begin < mark.begin) parts.push_back(mark);
-    else if (plain(parts.back()) && !parts.back().doubtful) parts.back() = mark;
-    else parts.back().type.clear(), parts.back().doubtful = true;
-  }
-  if (parts.empty()) return {{0, region.before.size, type}};
-  if (parts.size() == 1) return {{0, region.before.size, parts[0].type, -1, parts[0].doubtful}};
-  parts.front().begin = 0;  // What lies before the first is most likely its own: kernels are given inner cells, too.
-  for (size_t i = 0; i < parts.size(); ++i) parts[i].end = i + 1 < parts.size() ? parts[i + 1].begin : region.before.size;
-  return parts;
-}
-
 /// "variable _ZL5table +8" -> "variable table +8": the image's spelling is no name for a person.
 std::string readable(const std::string& reached_from) {
   constexpr std::string_view kMark = "variable ";
   if (!reached_from.starts_with(kMark)) return reached_from;
   size_t end = std::min(reached_from.find(' ', kMark.size()), reached_from.size());
   return std::string(kMark) + canonical_key(reached_from.substr(kMark.size(), end - kMark.size())) + reached_from.substr(end);
-}
-
-std::string without_words(std::string name) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const char* word : {"const ", "volatile ", "struct ", "class "})
-      if (name.starts_with(word)) name.erase(0, std::strlen(word)), again = true;
-  }
-  return name;
-}
-
-PointerLayout pointers_of(const std::string& type, const ModuleFacts& facts) {
-  if (!pointed_to(type).empty()) return {kWord, {0}};
-  auto known = facts.pointers.find(without_words(type));
-  return known == facts.pointers.end() || known->second.offsets.empty() ? PointerLayout{} : known->second;
 }
 
 /// How a file-scope variable is named in the text of main: its key without what only the compiler adds.
@@ -201,27 +81,28 @@ class Taker {
     note_strange_pointers(from, kernel_, limits);
     MepInstance instance;
     static_cast<RecordedLaunch&>(instance) = from;
-    instance.argument_pointers = argument_pointers(from, kernel_, facts_, instance.arguments_typed);
+    instance.arguments_typed = knows_all_addresses(from, kernel_);
+    for (auto& address : argument_addresses(from, kernel_))
+      instance.argument_pointers.push_back(from.parameters[address.parameter].offset + address.member);
     for (auto& attribute : from.settings.other)
       limits.insert("The launch attribute " + attribute + " was recorded and means nothing for a launch by itself.");
     KERNELIFT_TRY(take_variables(from, instance));
     KERNELIFT_TRY(take_arguments(from, instance));
-    auto types = region_types(from, kernel_);
+    KERNELIFT_ASSIGN(auto arrays, region_arrays(from, kernel_, [&](const Image& image) { return bytes_of(image); }));
     for (size_t i = 0; i < from.regions.size(); ++i) {
       auto& region = from.regions[i];
       if (region.kind != MemoryKind::Device)
         limits.insert("Memory at " + address_text(region.address) + " was " + name(region.kind) +
                       " in the application; here it is the device's own, so timings may differ.");
-      auto parts = parts_of(from, region, types[i], kernel_, facts_);
-      for (auto& part : parts) {
+      for (auto& part : arrays[i]) {
         MepRegion taken;
         taken.address = region.address + part.begin, taken.size = part.end - part.begin, taken.kind = region.kind;
-        taken.part_of = parts.size() > 1 ? region.address : 0;
+        taken.part_of = arrays[i].size() > 1 ? region.address : 0;
         taken.reached_from = part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
-        taken.parameter = part.parameter < 0 ? argument_of(region.reached_from).first : part.parameter;
+        if (part.parameter >= 0 && part.member > 0) taken.reached_from += " +" + std::to_string(part.member);
+        taken.parameter = part.parameter < 0 ? argument_of(region.reached_from) : part.parameter;
         std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from + ")";
-        if (part.doubtful)
-          limits.insert("Arrays of different types begin in one place, in " + name + ": what lies there must come out bit by bit as recorded.");
+        if (!part.doubt.empty()) limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
         KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name), instance, part.begin));
       }
     }
@@ -246,8 +127,8 @@ class Taker {
   /// searched for addresses whatever its type: tables of 64-bit integers hold them too.
   Status take_region(const CapturedInstance& from, MepRegion region, const std::string& type, const Image& before,
                      const Image& after, std::string name, MepInstance& instance, uint64_t offset = 0) {
-    PointerLayout pointers = pointers_of(type, facts_);
-    region.element = element_of(type, facts_);
+    PointerLayout pointers = pointers_of(type, kernel_);
+    region.element = element_of(type, kernel_);
     region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
     region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t at) {
       return at + kWord <= from.arguments.size() && word_at(from.arguments, at) - region.address < region.size;
@@ -399,10 +280,8 @@ class Taker {
       MepRegion region;
       std::string type;  // That of the parameter which points there, if one does.
       region.address = variable->address, region.size = variable->before.size, region.reached_from = "variable " + variable->key;
-      for (size_t i = 0; i < kernel_.parameters.size() && i < from.parameters.size(); ++i)
-        if (from.parameters[i].size == kWord &&
-            variable_at(from, word_at(from.arguments, from.parameters[i].offset)) == variable)
-          region.parameter = int(i), type = kernel_.parameters[i].pointee;
+      for (auto& address : argument_addresses(from, kernel_))
+        if (variable_at(from, address.value) == variable) region.parameter = address.parameter, type = address.type;
       KERNELIFT_TRY(take_region(from, region, type, variable->before, variable->after, region.reached_from, instance));
     }
     return done();
@@ -456,15 +335,6 @@ class Taker {
 };
 
 }  // namespace
-
-std::string element_of(const std::string& pointee, const ModuleFacts& facts) {
-  if (pointee.empty()) return "byte";
-  if (!pointed_to(pointee).empty()) return "pointer";
-  std::string name = without_words(pointee);
-  if (ElementType::parse(name).kind != ElementType::Kind::Bytes) return name;
-  auto structure = facts.structs.find(name);
-  return structure == facts.structs.end() ? "byte" : structure->second;
-}
 
 Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture, const ScanIndex& index,
                                                           const ScannedKernel& kernel) {

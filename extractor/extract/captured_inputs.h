@@ -28,8 +28,4 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
                               const ScannedKernel& kernel, const ModuleFacts& facts,
                               const std::filesystem::path& folder);
 
-/// Element type of what a pointer of canonical type `pointee` points to: "float" from "struct float4" or from a struct
-/// of floats, "pointer" from "float *", "byte" where it is unknown.
-std::string element_of(const std::string& pointee, const ModuleFacts& facts);
-
 }  // namespace kernelift

@@ -293,7 +293,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
       KERNELIFT_ASSIGN(inputs, take_inputs(*capture, recorded, *kernel, facts, fresh));
       program.mep.captured_on = capture->info().device.empty() ? "cpu" : capture->info().device;
     } else {
-      auto made = make_inputs(*kernel, program.mep.launches, program.mep.knobs, facts, fresh);
+      auto made = make_inputs(*kernel, program.mep.launches, program.mep.knobs, fresh);
       if (!made.ok()) return despite(slice, std::move(made).error());
       inputs = std::move(*made);
       program.mep.inputs = "synth";

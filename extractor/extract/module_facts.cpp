@@ -151,26 +151,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
         pointers_of(variable.getValueType(), compiled.module->getDataLayout()),
         variable.hasInitializer() && holds_code(variable.getInitializer()), variable.isConstant()};
   }
-  for (auto& function : *compiled.module) {
-    if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel) continue;
-    auto& parameters = facts.parameters[canonical_key(function.getName().str())];
-    for (auto& argument : function.args()) {
-      llvm::Type* type = argument.hasByValAttr() ? argument.getParamByValType() : argument.getType();
-      parameters.push_back(pointers_of(type, compiled.module->getDataLayout()));
-    }
-  }
   for (auto& object : compiled.module->global_objects())
     if (object.isDeclaration() && !object.use_empty() && !is_given(object)) facts.undefined.push_back(canonical_key(object.getName().str()));
-  for (auto* structure : compiled.module->getIdentifiedStructTypes()) {
-    llvm::StringRef name = structure->getName();
-    auto scalar = scalar_of(structure);
-    if (llvm::StringRef plain = name; plain.consume_front("struct.") || plain.consume_front("class."))
-      facts.pointers[plain.str()] = pointers_of(structure, compiled.module->getDataLayout());
-    // A pointer inside makes it a structure to follow, not a row of numbers.
-    std::string element = scalar ? *scalar : mixture_of(structure, compiled.module->getDataLayout());
-    if (element.empty() || element == "pointer") continue;
-    if (name.consume_front("struct.") || name.consume_front("class.")) facts.structs[name.str()] = element;
-  }
   return facts;
 }
 

@@ -1,6 +1,6 @@
 // What only the compiled slice can tell: which module variables the kernel's text really has (a capture lists those of
-// the whole module), and what the elements of variables and structs are. Unoptimised IR of the slice answers both
-// exactly, where matching words in the text would guess.
+// the whole module), and what their elements are. Unoptimised IR of the slice answers both exactly, where matching words in
+// the text would guess. What parameters and structures are, the scan has told (region_types.h).
 #pragma once
 #include <map>
 #include <string>
@@ -25,13 +25,8 @@ struct ModuleFacts {
     bool code = false;             ///< Its initial value holds addresses of functions.
     bool fixed = false;            ///< It is const: whatever image it is in, that initialises it.
   };
-  std::map<std::string, Variable> variables;   ///< By canonical key.
-  std::map<std::string, std::string> structs;  ///< "app::Cell" -> its scalar type if it is made of one;
-                                               ///< of a mixture that holds floats, its layout (judge/yardstick.h).
-  std::map<std::string, PointerLayout> pointers;  ///< Of structs, by the same names.
+  std::map<std::string, Variable> variables;  ///< By canonical key.
   std::vector<std::string> undefined;  ///< Functions and variables that the text uses and another file defines.
-  /// By canonical key of a kernel: for each parameter, where addresses lie in it.
-  std::map<std::string, std::vector<PointerLayout>> parameters;
 };
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);

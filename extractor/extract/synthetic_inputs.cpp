@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "extractor/extract/region_types.h"
 #include "sandbox/judge/element.h"
 
 namespace kernelift {
@@ -54,8 +55,7 @@ uint32_t axis(const std::string& text, const Bindings& knobs, int64_t size, uint
 }  // namespace
 
 Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches,
-                              const std::vector<Knob>& knobs, const ModuleFacts& facts,
-                              const std::filesystem::path& folder) {
+                              const std::vector<Knob>& knobs, const std::filesystem::path& folder) {
   MepInputs inputs;
   MepInstance instance;
   instance.id = "synthetic";
@@ -87,7 +87,7 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
     auto& parameter = kernel.parameters[i];
     std::vector<std::byte> value;
     if (!parameter.pointee.empty()) {
-      std::string element = element_of(parameter.pointee, facts);
+      std::string element = element_of(parameter.pointee, kernel);
       if (element == "pointer" || element.starts_with("{") ||
           (element == "byte" && parameter.pointee.starts_with("struct ")))
         return refused("inputs of " + kernel.name + " cannot be made up: parameter " + parameter.name + " points to " +

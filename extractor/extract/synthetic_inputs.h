@@ -13,7 +13,6 @@ namespace kernelift {
 /// Refused for parameters whose meaning cannot be made up: structs, and pointers to pointers or to structs that hold
 /// them.
 Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches,
-                              const std::vector<Knob>& knobs, const ModuleFacts& facts,
-                              const std::filesystem::path& folder);
+                              const std::vector<Knob>& knobs, const std::filesystem::path& folder);
 
 }  // namespace kernelift

@@ -128,7 +128,7 @@ TEST_F(CapturedInputsTest, MakesSlotsOfTheAddressesOfModuleVariablesWhereTypesSa
   one.variables = {{"_ZL5table", "table", false, 0x5000, image, image}, {"first", "first", false, 0x9000, holds, holds}};
   kernel_.parameters[0].pointee = "struct ns::Node";
   facts_.variables = {{"table", {"_ZL5table", "float"}}, {"first", {"first", "byte", {16, {0}}}}};
-  facts_.pointers["ns::Node"] = {16, {8}};
+  kernel_.records = {{"ns::Node", 16, "byte", {{8, "struct ns::Node"}}}};
   auto inputs = take({one});
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
   auto& taken = inputs->instances.at(0);
@@ -275,38 +275,6 @@ TEST_F(CapturedInputsTest, NeverHoldsOutEveryInstance) {
   EXPECT_EQ(inputs->instances[0].weight, 1);
 }
 
-TEST(ElementOf, KnowsVectorsStructsAndPointers) {
-  ModuleFacts facts;
-  facts.structs["app::Cell"] = "float";
-  EXPECT_EQ(element_of("struct float4", facts), "float4");
-  EXPECT_EQ(element_of("const float", facts), "float");
-  EXPECT_EQ(element_of("struct app::Cell", facts), "float");
-  EXPECT_EQ(element_of("struct app::Mixed", facts), "byte");
-  EXPECT_EQ(element_of("const float *const", facts), "pointer");
-  EXPECT_EQ(element_of("void", facts), "byte");
-}
-
-TEST(ModuleFacts, LayOutStructsThatMixFloatsWithOtherThings) {
-  FrontendOptions options;
-  options.language = "cuda";
-  auto facts = module_facts(
-      "struct Particle { float x, y; int id; double mass; };\n"
-      "struct Pair { float a, b; };\n"
-      "struct Tagged { union { float f; int i; } what; float weight; Particle* next; };\n"
-      "struct Counts { int n; long m; };\n"
-      "__global__ void k(Particle* p, Pair* q, Tagged* t, Counts* c) {\n"
-      "  int i = threadIdx.x;\n  p[i].mass += p[i].x; q[i].a = q[i].b; t[i].weight += 1; c[i].n++;\n}\n",
-      options);
-  ASSERT_TRUE(facts.ok()) << facts.error().message;
-  EXPECT_EQ(facts->structs["Particle"], "{float@0,float@4,int@8,double@16}24");
-  EXPECT_EQ(facts->structs["Pair"], "float");
-  EXPECT_EQ(facts->structs["Tagged"],
-            "{unsigned char@0,unsigned char@1,unsigned char@2,unsigned char@3,float@4,unsigned long@8}16")
-      << "a union may hold anything";
-  EXPECT_EQ(facts->structs.count("Counts"), 0u) << "without floats, bytes say it as well";
-  EXPECT_EQ(element_of("struct Particle", *facts), "{float@0,float@4,int@8,double@16}24");
-}
-
 TEST(ModuleFacts, TellTablesOfFunctionsFromTablesOfNumbers) {
   FrontendOptions options;
   options.language = "cuda";
@@ -351,7 +319,7 @@ TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
   Knob knob;
   knob.name = "B", knob.value = 64;
-  auto inputs = make_inputs(kernel, {site}, {knob}, {}, scratch.path());
+  auto inputs = make_inputs(kernel, {site}, {knob}, scratch.path());
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
   auto& instance = inputs->instances.at(0);
   EXPECT_EQ(instance.geometry.block.x, 64u);
@@ -362,7 +330,7 @@ TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   EXPECT_GE(instance.regions[0].size, 65536u * 4);
   EXPECT_THAT(inputs->limits.at(0), HasSubstr("made up"));
   kernel.parameters.push_back({"view", "View", "", false, ""});
-  auto refused_inputs = make_inputs(kernel, {site}, {knob}, {}, scratch.path());
+  auto refused_inputs = make_inputs(kernel, {site}, {knob}, scratch.path());
   ASSERT_FALSE(refused_inputs.ok());
   EXPECT_EQ(refused_inputs.error().exit, Exit::Refused);
 }
