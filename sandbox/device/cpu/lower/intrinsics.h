@@ -13,6 +13,9 @@ llvm::Value* convert_to_integer(llvm::IRBuilderBase& builder, llvm::Value* value
 
 /// Conversions, shifts and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
 void define_arithmetic(DeviceModule& device);
+/// The part of it that is of bfloat16, once more: optimisation makes functions of its bits, for which hosts would call a library
+/// that they do not have.
+void define_bfloats(llvm::Module& module);
 
 /// Values of special registers, read once at a function's entry.
 class SpecialRegisters {

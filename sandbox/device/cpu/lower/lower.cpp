@@ -71,6 +71,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   add_image_tables(device);
   give_host_attributes(*device.module, *machine);
   optimize_for_host(*device.module, *machine, options.host_level, options.vectorize);
+  define_bfloats(*device.module);
 
   LoweredImage image;
   std::map<std::string, uint64_t> sizes;

@@ -44,6 +44,13 @@ Value* narrowed(IRBuilderBase& builder, Value* value, Type* type) {
       builder.CreateTrunc(builder.CreateLShr(kept, 16), word->getWithNewType(builder.getInt16Ty())), type);
 }
 
+/// A bfloat16 is the upper half of a float.
+Value* widened(IRBuilderBase& builder, Value* value) {
+  Type* word = value->getType()->getWithNewType(builder.getInt32Ty());
+  Value* bits = builder.CreateZExt(builder.CreateBitCast(value, value->getType()->getWithNewType(builder.getInt16Ty())), word);
+  return builder.CreateBitCast(builder.CreateShl(bits, 16), value->getType()->getWithNewType(builder.getFloatTy()));
+}
+
 /// Through a float whose last bit says whether anything was lost: the nearest 16-bit value of it is the double's own.
 Value* rounded_once(IRBuilderBase& builder, Value* exact, Type* type) {
   Type* single = exact->getType()->getWithNewType(builder.getFloatTy());
@@ -106,11 +113,33 @@ bool is_of_floats(const IntrinsicInst& call) {
 /// Products of bfloat16 are exact in double, and so are sums as far as they can lie between two of its values.
 bool define_bfloat(Instruction& instruction) {
   Type* type = instruction.getType();
+  auto is_bfloat = [](const Value* value) { return value->getType()->getScalarType()->isBFloatTy(); };
+  if (auto* compared = dyn_cast<FCmpInst>(&instruction); compared && is_bfloat(compared->getOperand(0))) {
+    IRBuilder<> builder(&instruction);
+    for (Use& operand : compared->operands()) operand = widened(builder, operand);
+    return true;
+  }
+  if (auto* extended = dyn_cast<FPExtInst>(&instruction); extended && is_bfloat(extended->getOperand(0))) {
+    IRBuilder<> builder(&instruction);
+    Value* single = widened(builder, extended->getOperand(0));
+    replace(instruction, type->getScalarType()->isFloatTy() ? single : builder.CreateFPExt(single, type));
+    return true;
+  }
   if (!type->getScalarType()->isBFloatTy()) return false;
   IRBuilder<> builder(&instruction);
   auto wide = [&](unsigned operand, Type* element) {
-    return builder.CreateFPExt(instruction.getOperand(operand), type->getWithNewType(element));
+    Value* single = widened(builder, instruction.getOperand(operand));
+    return element->isFloatTy() ? single : builder.CreateFPExt(single, type->getWithNewType(element));
   };
+  Type* word = type->getWithNewType(builder.getInt16Ty());
+  auto bits = [&](unsigned operand, uint64_t mask) {
+    return builder.CreateAnd(builder.CreateBitCast(instruction.getOperand(operand), word), ConstantInt::get(word, mask));
+  };
+  constexpr uint64_t kSign = 0x8000, kRest = 0x7fff;
+  if (isa<UnaryOperator>(instruction)) {
+    replace(instruction, builder.CreateBitCast(builder.CreateXor(bits(0, kSign | kRest), ConstantInt::get(word, kSign)), type));
+    return true;
+  }
   if (auto* operation = dyn_cast<BinaryOperator>(&instruction)) {
     Type* single = builder.getFloatTy();
     replace(instruction, narrowed(builder, builder.CreateBinOp(operation->getOpcode(), wide(0, single), wide(1, single)), type));
@@ -128,6 +157,11 @@ bool define_bfloat(Instruction& instruction) {
     for (unsigned i = 0; i < call->arg_size(); ++i) operands.push_back(wide(i, builder.getFloatTy()));
     Value* single = builder.CreateIntrinsic(call->getIntrinsicID(), {type->getWithNewType(builder.getFloatTy())}, operands);
     replace(instruction, narrowed(builder, single, type));
+    return true;
+  }
+  if (call && (call->getIntrinsicID() == Intrinsic::fabs || call->getIntrinsicID() == Intrinsic::copysign)) {
+    Value* sign = call->getIntrinsicID() == Intrinsic::fabs ? ConstantInt::get(word, 0) : bits(1, kSign);
+    replace(instruction, builder.CreateBitCast(builder.CreateOr(bits(0, kRest), sign), type));
     return true;
   }
   if (!call || call->getIntrinsicID() != Intrinsic::fma) return false;
@@ -209,6 +243,12 @@ void define_arithmetic(DeviceModule& device) {
       else if (instruction.isShift()) clamp_shift(cast<BinaryOperator>(instruction));
       else if (instruction.isIntDivRem()) divide_safely(cast<BinaryOperator>(instruction));
     }
+}
+
+void define_bfloats(Module& module) {
+  for (Function& function : module)
+    for (Instruction& instruction : make_early_inc_range(instructions(function)))
+      if (!narrow(instruction)) define_bfloat(instruction);
 }
 
 }  // namespace kernelift::cpu

@@ -134,6 +134,23 @@ __global__ void k(double* sum, float* lowest, const float4* in, float* out, __ha
   }
 }
 
+/// Hosts call a library for these, which has nothing of bfloat16.
+TEST(Headers, FunctionsOfBrainFloatsRun) {
+  TestImage image = build_with_headers(R"(
+#include <cuda_bf16.h>
+__global__ void all(const float* in, float* out) {
+  __nv_bfloat16 x = __float2bfloat16(in[threadIdx.x]), y[] = {hfloor(x), hceil(x), htrunc(x), hrint(x), __habs(x), __hneg(x), __hmax(x, __habs(x)), __hmin(__hneg(x), x)};
+  for (int i = 0; i < 8; ++i) out[8 * threadIdx.x + i] = __bfloat162float(y[i]);
+  out[16 + threadIdx.x] = __bfloat162float(hexp(x));
+})");
+  const std::vector<float> in = {-1.25f, 2.5f};
+  std::vector<float> out(18);
+  ASSERT_TRUE(image.run("all", grid(1, 2), in.data(), out.data()).ok());
+  out[16] = std::round(1000 * out[16]), out[17] = std::round(out[17]);
+  EXPECT_EQ(out, (std::vector<float>{-2, -1, -1, -1, 1.25f, 1.25f, 1.25f, -1.25f,  //
+                                     2, 3, 2, 2, 2.5f, -2.5f, 2.5f, -2.5f, 287, 12}));
+}
+
 /// On both sides: integers out of range saturate, a double is rounded once, and the _rn operations are never fused.
 TEST(Headers, HalfPrecisionConvertsAsCudaDoes) {
   TestImage image = build_with_headers(R"(
