@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/base/result.h"
+#include "core/base/words.h"
 #include "core/model/kernel_key.h"
 
 namespace kernelift::cli {
@@ -66,7 +67,7 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
     branch = row.branch;                             // Of the last patch, which is on top of the others …
     if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
   }
-  if (small > 0) text += line_of(rest, std::to_string(small) + " kernel" + (small == 1 ? "" : "s") + " with too small a share to matter");
+  if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
   if (way_back.empty()) return text + "\nThe application is as it was.";
   char measured[96];
   std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n", on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));

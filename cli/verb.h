@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/base/words.h"
 
 namespace kernelift::cli {
 
@@ -29,9 +30,6 @@ struct Context {
   void note(const std::string& text) const;
   bool terminal() const;             ///< stderr is a terminal: live progress is welcome.
 };
-
-/// "1 knob", "3 knobs".
-inline std::string counted(size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
 
 /// --lock-clocks, of every verb that times a kernel.
 inline void add_lock_clocks(CLI::App& app, bool& wanted) {

@@ -136,7 +136,7 @@ class Tuning {
   /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in line.
   std::vector<const RunTrial*> second_chances() const;
   Status confirm_finalists();
-  Result<bool> confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
+  Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
   TuneReport report() const;
 
@@ -359,21 +359,21 @@ double Tuning::confirming_seconds() const {
   return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, barely));
 }
 
-Result<bool> Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
+Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
   report_progress(false, "confirming #" + std::to_string(trial.id) + " in a fresh process");
   std::optional<Verdict> verdict =
       deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
-  if (interrupted() || !verdict) return false;
+  if (interrupted() || !verdict) return done();
   if (!judged(*verdict)) {
     trouble_ = verdict->detail;
-    return false;
+    return done();
   }
   KERNELIFT_TRY(check_device(*verdict));
   KERNELIFT_TRY(run_.record_confirmation(trial.id, *verdict));
   int64_t id = trial.id;
   history_.confirm(id, std::move(*verdict));
   ++confirmed_;
-  return true;
+  return done();
 }
 
 std::vector<const RunTrial*> Tuning::second_chances() const {
@@ -402,7 +402,6 @@ Status Tuning::confirm_finalists() {
   std::vector<const RunTrial*> waiting = finalists();
   int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
   auto worth_trying = [&] { return !timed() || left() >= kWorthTrying * evaluator_.confirm_cost().each; };
-  size_t confirmed = 0;
   for (auto* trial : waiting) {
     if (interrupted()) break;
     std::optional<Clock::time_point> deadline;
@@ -418,19 +417,17 @@ Status Tuning::confirm_finalists() {
       deadline = in(share);
     }
     --leaders, once = 0;
-    KERNELIFT_ASSIGN(bool answered, confirm(*trial, deadline));
-    confirmed += answered;
+    KERNELIFT_TRY(confirm(*trial, deadline));
   }
   for (auto* trial : second_chances()) {
     if (interrupted() || !worth_trying()) break;
     if (gained(false) && (gained(true) || !trial->applicable())) continue;
-    KERNELIFT_ASSIGN(bool answered, confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
-    confirmed += answered;
+    KERNELIFT_TRY(confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
   }
   // What an earlier sitting has confirmed stays so.
   const RunTrial* best = best_of(history_, false);
   auto seems_better = [&](auto* trial) { return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low(); };
-  if (confirmed > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
+  if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
   if (best && best->confirmed)
     unconfirmed_ = "what the search found faster than the best could not be confirmed (" + (trouble_.empty() ? "the time was over" : trouble_) +
                    "); give it more time (--time), or go on with --resume";

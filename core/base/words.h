@@ -1,6 +1,8 @@
-// Words of C, CUDA and C++ in text: names, keywords and numbers, as a light lexer sees them.
+// Words of C, CUDA and C++ in text: names, keywords and numbers, as a light lexer sees them, and what holds none.
 #pragma once
+#include <algorithm>
 #include <cctype>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,25 @@ inline std::vector<size_t> whole_words(std::string_view text, std::string_view w
     if ((at == 0 || !word_character(text[at - 1])) && (end == text.size() || !word_character(text[end]))) found.push_back(at);
   }
   return found;
+}
+
+/// "1 knob", "3 knobs".
+inline std::string counted(size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+
+/// Past the comment, string or character that begins at `at`; `at` itself if none does.
+inline size_t past_quoted(std::string_view text, size_t at) {
+  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
+  if (text.substr(at, 2) == "/*") {
+    size_t end = text.find("*/", at + 2);
+    return end == text.npos ? text.size() : end + 2;
+  }
+  bool separator = text[at] == '\'' && at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));  // 1'000
+  if ((text[at] != '"' && text[at] != '\'') || separator) return at;
+  for (size_t end = at + 1; end < text.size(); ++end) {
+    if (text[end] == '\\') ++end;
+    else if (text[end] == text[at] || text[end] == '\n') return end + 1;
+  }
+  return text.size();
 }
 
 }  // namespace kernelift

@@ -272,6 +272,7 @@ class Taker {
 
   /// Variables of the module that the kernel reaches by address only: plain memory to it, at the recorded address.
   Status take_foreign(const CapturedInstance& from, MepInstance& instance) {
+    const auto addresses = argument_addresses(from, kernel_);
     std::set<const CapturedVariable*> taken;
     while (!foreign_.empty()) {
       auto* variable = *foreign_.begin();
@@ -280,7 +281,7 @@ class Taker {
       MepRegion region;
       std::string type;  // That of the parameter which points there, if one does.
       region.address = variable->address, region.size = variable->before.size, region.reached_from = "variable " + variable->key;
-      for (auto& address : argument_addresses(from, kernel_))
+      for (auto& address : addresses)
         if (variable_at(from, address.value) == variable) region.parameter = address.parameter, type = address.type;
       KERNELIFT_TRY(take_region(from, region, type, variable->before, variable->after, region.reached_from, instance));
     }

@@ -1,13 +1,14 @@
 // See record_finder.h. Clang's own record layouts are asked, those of the device; host and device have the same.
 #include "extractor/scan/record_finder.h"
 
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/RecordLayout.h>
+
 #include <algorithm>
 #include <map>
 
-#include "clang/AST/ASTContext.h"
-#include "clang/AST/Attr.h"
-#include "clang/AST/DeclCXX.h"
-#include "clang/AST/RecordLayout.h"
 #include "core/model/kernel_key.h"
 #include "extractor/scan/kernel_finder.h"
 #include "sandbox/judge/element.h"

@@ -3,7 +3,6 @@
 // is named beside what is launched, and the launcher compares.
 #include "reintegrate/embed/redirect.h"
 
-#include <cctype>
 #include <cstring>
 #include <optional>
 
@@ -12,22 +11,6 @@
 
 namespace kernelift {
 namespace {
-
-/// Past the comment, string or character that begins at `at`; `at` itself if none does.
-size_t past_quoted(std::string_view text, size_t at) {
-  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
-  if (text.substr(at, 2) == "/*") {
-    size_t end = text.find("*/", at + 2);
-    return end == text.npos ? text.size() : end + 2;
-  }
-  bool separator = text[at] == '\'' && at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));  // 1'000
-  if ((text[at] != '"' && text[at] != '\'') || separator) return at;
-  for (size_t end = at + 1; end < text.size(); ++end) {
-    if (text[end] == '\\') ++end;
-    else if (text[end] == text[at] || text[end] == '\n') return end + 1;
-  }
-  return text.size();
-}
 
 /// Where the `>>>` is that closes the configuration that begins at `at`, and is followed by the arguments.
 std::optional<size_t> closing_chevrons(std::string_view text, size_t at) {

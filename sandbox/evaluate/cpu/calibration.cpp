@@ -336,7 +336,13 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   auto learn = [&](const Results& other) {
     if (report.failure.empty()) report.failure = set_tolerances(instance, first, other, varies);
   };
-  auto reproduced = [&](const std::vector<BufferReport>& buffers) { return std::all_of(buffers.begin(), buffers.end(), [](auto& buffer) { return buffer.pass; }); };
+  double comparing = -1;
+  auto look = [&] {
+    auto begin = Deadline::clock::now();
+    report.buffers = compare(instance, nullptr);
+    comparing = seconds_since(begin);
+  };
+  auto reproduced = [&] { return std::ranges::all_of(report.buffers, &BufferReport::pass); };
   // Two sums by atomics say little of how far a third may be off; nor do some that agree with each other and not with the
   // recorded one.
   for (int run = 0; report.failure.empty() && run <= (varies ? kRunsIfVarying : kRuns); ++run) {
@@ -366,12 +372,11 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
     if (run == 0) KERNELIFT_TRY(took(instance, trial->last_seconds()));
     if (run == 0) first = latest;
     if (run > 0 || once_is_enough(instance)) learn(latest);
-    if (run == kRuns && quick && !varies) varies = !reproduced(compare(instance, nullptr));
+    if (run == kRuns && quick && !varies) look(), varies = !reproduced();
   }
-  auto begin = Deadline::clock::now();
-  report.buffers = compare(instance, nullptr);
-  costs_[instance].check += seconds_since(begin);
-  report.pass = report.failure.empty() && reproduced(report.buffers);
+  if (varies || comparing < 0) look();
+  costs_[instance].check += comparing;
+  report.pass = report.failure.empty() && reproduced();
   report.seconds = trial->last_seconds();
   if (!report.pass || once_is_enough(instance)) return done();
   KERNELIFT_TRY(learn_writes(instance, latest));
@@ -393,7 +398,7 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   voice_.quiet(true);
   memory_->restore(instance, false);
   int rounds = seconds > kLongSeconds ? kLongRounds : seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
-  begin = Deadline::clock::now();
+  auto begin = Deadline::clock::now();
   TrialTimes times = trial->time(instance, rounds, batch_for(seconds));
   costs_[instance].pair = seconds_since(begin) / rounds;
   voice_.quiet(false);

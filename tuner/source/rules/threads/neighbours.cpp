@@ -18,9 +18,7 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
   std::string out;
   for (size_t at = 0; at < text.size();) {
     if (!word_character(text[at])) {
-      const bool line = text.compare(at, 2, "//") == 0, block = text.compare(at, 2, "/*") == 0;
-      size_t end = line ? text.find('\n', at) : block ? text.find("*/", at + 2) : at + 1;
-      end = end == text.npos ? text.size() : end + (block ? 2 : 0);
+      const size_t end = std::max(past_quoted(text, at), at + 1);
       out.append(text, at, end - at), at = end;
       continue;
     }
