@@ -111,6 +111,11 @@ std::string launch_text(const std::string& key, uint64_t launch) {
   return "launch " + std::to_string(launch) + " of " + key;
 }
 
+bool changes_memory(const CapturedInstance& instance) {
+  auto changed = [](auto& memory) { return memory.before != memory.after; };
+  return std::ranges::any_of(instance.regions, changed) || std::ranges::any_of(instance.variables, changed);
+}
+
 void Archive::omit(std::string what, std::string why) {
   bool known =
       std::any_of(omissions_.begin(), omissions_.end(), [&](auto& o) { return o.what == what && o.why == why; });

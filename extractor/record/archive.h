@@ -79,5 +79,7 @@ class Archive {
 std::string instance_id(const std::string& mark, uint64_t launch);
 /// "launch 7 of k(int*)": as notes name it.
 std::string launch_text(const std::string& key, uint64_t launch);
+/// Something in memory was not the same after the launch.
+bool changes_memory(const CapturedInstance& instance);
 
 }  // namespace kernelift

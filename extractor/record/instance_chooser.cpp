@@ -15,6 +15,7 @@ constexpr size_t kMostClusters = 256;  ///< Further kinds join no cluster; their
 constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
 constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
+constexpr uint64_t kMostSearched = 8;    ///< Further captures while none has changed anything in memory.
 constexpr uint64_t kEndlessScalars = ~uint64_t(0);
 
 /// Durations within a factor of two are one class.
@@ -57,22 +58,28 @@ bool InstanceChooser::towers_over_all(const Geometry& geometry) const {
                      [&](auto& one) { return geometry.threads() >= kTowers * one.traits.geometry.threads(); });
 }
 
-std::optional<size_t> InstanceChooser::victim_for(const Geometry& kind) const {
-  if (captures_ >= slots_ + std::max<uint64_t>(2, slots_)) return std::nullopt;
-  bool newcomer = instances_of(kind).empty();
+size_t InstanceChooser::changing() const {
+  return size_t(std::count_if(instances_.begin(), instances_.end(), [](auto& one) { return one.changed; }));
+}
+
+std::optional<size_t> InstanceChooser::victim_for(const Geometry& kind, bool changed) const {
+  const size_t others = changing();
+  if (captures_ >= slots_ + std::max<uint64_t>(2, slots_) + (others == 0 ? kMostSearched : 0)) return std::nullopt;
+  bool newcomer = instances_of(kind).empty(), searched = changed && others == 0;
   std::optional<size_t> victim;
+  auto stays = [&](size_t i) { return !changed && others == 1 && instances_[i].changed; };
   auto crowd = [&](size_t i) { return instances_of(instances_[i].kind).size(); };
   for (size_t i = 0; i < instances_.size(); ++i) {
     // The first launch of a kind stays; of the others the earliest of the most crowded kind goes.
-    bool may_go = instances_[i].ordinal > 0 && crowd(i) > 1 && (newcomer || instances_[i].kind == kind);
+    bool may_go = !stays(i) && instances_[i].ordinal > 0 && crowd(i) > 1 && (newcomer || instances_[i].kind == kind);
     if (may_go && (!victim || crowd(i) > crowd(*victim) ||
                    (crowd(i) == crowd(*victim) && instances_[i].ordinal < instances_[*victim].ordinal)))
       victim = i;
   }
-  if (victim || !newcomer) return victim;
+  if (victim || !(newcomer || searched)) return victim;
   for (size_t i = 0; i < instances_.size(); ++i)
-    if (!victim || time_of(instances_[i].kind) < time_of(instances_[*victim].kind)) victim = i;
-  if (victim && time_of(kind) < kClearlyMore * time_of(instances_[*victim].kind)) return std::nullopt;
+    if (!stays(i) && (!victim || time_of(instances_[i].kind) < time_of(instances_[*victim].kind))) victim = i;
+  if (victim && !searched && time_of(kind) < kClearlyMore * time_of(instances_[*victim].kind)) return std::nullopt;
   return victim;
 }
 
@@ -91,22 +98,25 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   bool first = instances_of(kind).empty();
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
-  bool due = (first && (free_slot || towers_over_all(traits.geometry))) || power_of_spread(ordinal) || rare || cluster.unlike_any;
-  return due && (free_slot || victim_for(kind).has_value());
+  bool searching = changing() == 0 && std::has_single_bit(ordinal);
+  bool due = (first && (free_slot || towers_over_all(traits.geometry))) || power_of_spread(ordinal) || rare || cluster.unlike_any || searching;
+  return due && (free_slot || victim_for(kind, true).has_value());
 }
 
-void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id) {
+void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id, bool changed) {
   const Geometry kind = kind_of(traits.geometry);
-  if (instances_.size() >= slots_)
-    if (auto victim = victim_for(kind)) {
-      superseded_.push_back(instances_[*victim].id);
-      instances_.erase(instances_.begin() + static_cast<ptrdiff_t>(*victim));
-    }
+  std::optional<size_t> victim;
+  if (instances_.size() >= slots_) victim = victim_for(kind, changed);
   ++captures_;
   auto cluster = clusters_.find(kind);
   uint64_t ordinal = cluster == clusters_.end() ? 0 : cluster->second.launches - 1;
   if (cluster != clusters_.end()) cluster->second.unlike_any = false;
-  instances_.push_back({id, traits, kind, ordinal, 0});
+  if (victim) {
+    superseded_.push_back(instances_[*victim].id);
+    instances_.erase(instances_.begin() + static_cast<ptrdiff_t>(*victim));
+  }
+  if (instances_.size() >= slots_) superseded_.push_back(id);
+  else instances_.push_back({id, traits, kind, ordinal, changed});
 }
 
 void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as,

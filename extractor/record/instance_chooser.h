@@ -5,8 +5,10 @@
 // takes much of the time and has no instance yet. When all slots are taken, an early instance of a crowded geometry
 // makes room, or the one that stands for the least time, and the number of captures in all stays bounded. Where the size
 // changes from launch to launch (a frontier, a growing mesh) geometries count together by the powers of two in their grids:
-// else each would be seen once, and the first few would be all that is ever captured. Weights are known at the end: every
-// launch's time goes to the nearest tuning instance.
+// else each would be seen once, and the first few would be all that is ever captured. A launch that changed nothing in
+// memory proves little of a candidate: while there are only such ones, a few more launches are captured, and the last one that
+// changed something makes room for another such one only. Weights are known at the end: every launch's time goes to the
+// nearest tuning instance.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -37,8 +39,8 @@ class InstanceChooser {
   /// Called once before every launch: should it be captured?
   bool wants(const LaunchTraits& traits);
   /// The launch last asked about was captured as `id`; called before its note(). The instance that makes room for it is
-  /// dropped from the shares.
-  void captured(const LaunchTraits& traits, const std::string& id);
+  /// dropped from the shares; itself, if none does. `changed`: something in memory was not the same after it.
+  void captured(const LaunchTraits& traits, const std::string& id, bool changed);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
   /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
   /// `rewritten`: which of its addresses lead to what other work touched last.
@@ -55,6 +57,7 @@ class InstanceChooser {
     LaunchTraits traits;
     Geometry kind;         ///< kind_of() its geometry.
     uint64_t ordinal = 0;  ///< Among the launches of its kind.
+    bool changed = false;  ///< Something in memory.
     int duration = 0;      ///< Class of its own duration.
     double own_us = 0;     ///< That duration, right after its images were taken.
     ArgumentSet rewritten = 0;
@@ -78,7 +81,9 @@ class InstanceChooser {
   /// A geometry itself while there are few of them; of further ones, all that are alike to within a factor of two.
   Geometry kind_of(const Geometry& geometry) const;
   std::vector<const Instance*> instances_of(const Geometry& kind) const;
-  std::optional<size_t> victim_for(const Geometry& kind) const;
+  /// How many instances changed memory.
+  size_t changing() const;
+  std::optional<size_t> victim_for(const Geometry& kind, bool changed) const;
   /// Of all launches seen; of a kind that was not, what the largest one makes expect.
   double time_of(const Geometry& kind) const;
   /// Many times as many threads as of any instance.

@@ -284,7 +284,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   }
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
-  else settle(call.correlationId, nullptr, "");
+  else settle(call.correlationId, nullptr);
 }
 
 /// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
@@ -371,34 +371,35 @@ void CudaRecorder::take_after(CUresult launched) {
   CapturedInstance& instance = pending_->instance;
   uint32_t correlation = pending_->correlation;
   CudaKernel* kernel = nullptr;
-  LaunchTraits traits;
   double known_us = 0;
   {
     std::lock_guard lock(turn_);
     if (auto awaited = awaited_.find(correlation); awaited != awaited_.end())
-      kernel = awaited->second.kernel, traits = awaited->second.traits, known_us = kernel->longest_us;
+      kernel = awaited->second.kernel, known_us = kernel->longest_us;
     if (launched != CUDA_SUCCESS)
       archive_.omit(launch_text(instance.kernel, instance.launch_index),
                     "the driver did not launch it: " + cuda_error_text(driver_, launched));
   }
   if (launched != CUDA_SUCCESS || !kernel || !taking_.after(instance, pending_->context, known_us))
-    return settle(correlation, nullptr, "");
-  settle(correlation, &traits, instance.id);
+    return settle(correlation, nullptr);
+  settle(correlation, &instance);
   std::lock_guard lock(turn_);
   // The instance is safe already; its share of the time can wait where hundreds of kernels come one after another.
   if (std::chrono::steady_clock::now() - written_ >= kManifestAfterImages) write_manifest(false);
 }
 
-void CudaRecorder::settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as) {
+void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured) {
   std::lock_guard lock(turn_);
   auto found = awaited_.find(correlation);
   if (found == awaited_.end()) return;
   Awaited& awaited = found->second;
-  if (traits) awaited.kernel->chooser->captured(*traits, captured_as);
+  if (captured) {
+    awaited.captured_as = captured->id;
+    awaited.kernel->chooser->captured(awaited.traits, captured->id, changes_memory(*captured));
+  }
   awaited.being_captured = false;
-  awaited.captured_as = captured_as;
   if (awaited.microseconds < 0) return;
-  awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, captured_as, awaited.rewritten);
+  awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, awaited.captured_as, awaited.rewritten);
   awaited_.erase(found);
 }
 

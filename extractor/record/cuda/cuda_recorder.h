@@ -77,7 +77,7 @@ class CudaRecorder {
   void look_into_graphs();
   void time_kernels();
   void give_up_waiting();
-  void settle(uint32_t correlation, const LaunchTraits* traits, const std::string& captured_as);
+  void settle(uint32_t correlation, const CapturedInstance* captured);
   void write_manifest(bool complete);
   std::string device_text(int ordinal) const;
 

@@ -34,6 +34,18 @@ TEST_F(CudaRecorderTest, KeepsImagesBeforeAndAfterAndDurationsOfTheOtherLaunches
   }
 }
 
+TEST_F(CudaRecorderTest, KeepsALaunchThatChangesMemoryAmongManyThatDoNot) {
+  config_.instances = 1;
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  for (int i = 0; i < 50; ++i) launch(memory, i == 16 ? 1 : 0);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->instances().size(), 1u);
+  EXPECT_EQ(found->instances()[0].launch_index, 16u);
+}
+
 TEST_F(CudaRecorderTest, SaysThatDurationsNeverCameAndKeepsWhatItCaptured) {
   auto& recorder = start();
   auto& memory = allocate(1);

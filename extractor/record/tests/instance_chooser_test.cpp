@@ -11,13 +11,14 @@ Geometry grid(uint32_t blocks) { return {{blocks, 1, 1}, {128, 1, 1}, 0, false};
 /// Feeds launches to a chooser and remembers which were captured.
 struct Feed {
   explicit Feed(uint64_t slots, uint64_t skip = 0) : chooser(slots, skip) {}
-  void launch(uint32_t blocks, uint64_t scalars, double microseconds, ArgumentSet rewritten = 0) {
+  void launch(uint32_t blocks, uint64_t scalars, double microseconds, ArgumentSet rewritten = 0, bool changed = true) {
     LaunchTraits traits{grid(blocks), scalars};
     bool wanted = chooser.wants(traits);
     std::string id = std::to_string(count++);
-    if (wanted) chooser.captured(traits, id), captures.push_back(id);
+    if (wanted) chooser.captured(traits, id, changed), captures.push_back(id);
     chooser.note(traits, microseconds, wanted ? id : "", rewritten);
   }
+  void idle_launch(uint32_t blocks, double microseconds) { launch(blocks, 0, microseconds, 0, false); }
   InstanceChooser chooser;
   int count = 0;
   std::vector<std::string> captures;
@@ -160,6 +161,46 @@ TEST(InstanceChooser, AloneInstanceStandsForAllAndIsNotHeldOut) {
   ASSERT_EQ(shares.size(), 1u);
   EXPECT_EQ(shares.begin()->second.weight, 1);
   EXPECT_FALSE(shares.begin()->second.held_out);
+}
+
+TEST(InstanceChooser, KeepsALaunchThatChangedMemoryThoughLargerOnesChangedNothing) {
+  Feed feed(4);
+  for (uint32_t blocks = 1; blocks <= 4; ++blocks) feed.launch(blocks, 0, blocks);  // Small ones fill all slots.
+  for (int i = 0; i < 1000; ++i) feed.idle_launch(5 + uint32_t(i % 4), 100);
+  auto shares = feed.chooser.shares();
+  int small = 0;
+  for (auto& [id, share] : shares) small += std::stoi(id) < 4;
+  EXPECT_EQ(small, 1);
+  EXPECT_EQ(shares.size(), 4u);
+  EXPECT_LE(feed.captures.size(), 8u);
+}
+
+TEST(InstanceChooser, LetsTheOnlyLaunchThatChangedMemoryGoForAnotherThatDid) {
+  Feed feed(1);
+  feed.launch(1, 0, 1);
+  feed.launch(64, 0, 50);
+  EXPECT_TRUE(feed.chooser.shares().contains("1"));
+  feed.idle_launch(512, 400);
+  EXPECT_THAT(feed.captures, ::testing::ElementsAre("0", "1", "2"));
+  EXPECT_TRUE(feed.chooser.shares().contains("1"));
+  EXPECT_THAT(feed.chooser.superseded(), ::testing::ElementsAre("0", "2"));
+}
+
+TEST(InstanceChooser, LooksForALaunchThatChangesMemory) {
+  for (uint64_t slots : {1, 4}) {
+    Feed feed(slots);
+    for (int i = 0; i < 200; ++i) i < 20 ? feed.idle_launch(64, 10) : feed.launch(64, 0, 10);
+    EXPECT_TRUE(feed.chooser.shares().contains("32")) << "not 64, when launches are looked at anyway";
+    EXPECT_EQ(feed.chooser.shares().size(), slots);
+  }
+}
+
+TEST(InstanceChooser, GivesUpLookingForALaunchThatChangesMemory) {
+  Feed feed(4);
+  for (int i = 0; i < 1 << 20; ++i) feed.idle_launch(64, 10);
+  EXPECT_LE(feed.captures.size(), 16u);
+  EXPECT_TRUE(feed.chooser.shares().contains("0"));
+  EXPECT_EQ(feed.chooser.shares().size(), 4u);
 }
 
 TEST(InstanceChooser, NamesInstancesThatMadeRoom) {

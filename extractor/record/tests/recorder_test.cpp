@@ -63,6 +63,19 @@ TEST_F(RecorderTest, SeesInPlaceUpdatesOfMemoryAndVariables) {
   EXPECT_EQ(after, 42);
 }
 
+TEST_F(RecorderTest, KeepsALaunchThatChangesMemoryAmongManyThatDoNot) {
+  auto* data = runtime_.allocate<float>(10);
+  auto one = config();
+  one.instances = 1;
+  Recorder recorder(one, runtime_.view);
+  for (int i = 0; i < 50; ++i) launch(recorder, kernel_, fake::pack(data), 1e-6, [&] { data[0] = i < 10 ? 0 : 1 + i; });
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  ASSERT_EQ(capture->instances().size(), 1u);
+  EXPECT_EQ(capture->instances()[0].launch_index, 16u);
+}
+
 TEST_F(RecorderTest, TakesALaunchWhoseModuleHasBeenUnloaded) {
   auto* data = runtime_.allocate<float>(10);
   auto arguments = fake::pack(data);

@@ -131,7 +131,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
     if (trouble(launch.parts.run(step))) return false;
     if (!taking_.after(*instance, launch.context, known_us)) return false;
     std::lock_guard lock(turn_);
-    kernel.chooser->captured(node.traits, instance->id);
+    kernel.chooser->captured(node.traits, instance->id, changes_memory(*instance));
     auto twins = std::count_if(launch.graph->kernels.begin(), launch.graph->kernels.end(), [&](auto& other) {
       return other && other->name == node.name && other->geometry == node.geometry;
     });
