@@ -18,6 +18,7 @@ namespace kernelift {
 namespace {
 
 const char* const kAxis = "xyz";
+constexpr int64_t kMostThreads = 1024;  ///< Of a block, on every CUDA and HIP device.
 enum class Piece { Grid, Block, Shared };
 
 /// Where the bracket that opens at `open` closes; npos if it does not.
@@ -323,19 +324,37 @@ class LaunchEditor {
       }
       const bool relative = turned_[axis] && !simplified(Piece::Block, axis).variables().empty();
       for (int other = 0; grows && other < 3; ++other)
-        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) && !is_computed_of_constants(other))
+        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) && !own_size(other))
           return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] + ", and how many threads it has along " + kAxis[other] +
                          " is not known before the program runs: together they may be too many");
+      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreads)
+        return refused("the block of the launch at " + place(site_) + " would come to " + std::to_string(threads) + " threads, which are too many: its own has other sizes than the one recorded");
     }
     return done();
   }
 
-  bool is_computed_of_constants(int axis) const {
-    if (known_.contains(variable(Piece::Block, axis))) return true;
+  /// Along an axis of the block, as this launch says it; none where that is not known before the program runs.
+  std::optional<int64_t> own_size(int axis) const {
+    if (auto number = known_.find(variable(Piece::Block, axis)); number != known_.end()) return number->second;
     auto text = Expression::parse(spelled(Piece::Block, axis));
-    Bindings knobs;
-    for (auto& knob : mep_.knobs) knobs[knob.name] = knob.value;
-    return text.ok() && !spelled(Piece::Block, axis).empty() && text->evaluate(knobs).ok();
+    Bindings knobs = changed_;
+    for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
+    if (!text.ok() || spelled(Piece::Block, axis).empty()) return std::nullopt;
+    auto size = text->evaluate(knobs);
+    return size.ok() ? std::optional(*size) : std::nullopt;
+  }
+
+  /// Of a block of this launch, once it is patched; 0 where that is not known.
+  int64_t threads_known() const {
+    Bindings own = values_;
+    for (int axis = 0; axis < 3; ++axis)
+      if (auto size = own_size(axis)) own[variable(Piece::Block, axis)] = *size;
+    int64_t threads = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      auto wanted_size = turned_[axis] ? wanted(Piece::Block, axis).evaluate(own) : Result<int64_t>(own_size(axis).value_or(0));
+      threads *= wanted_size.ok() ? *wanted_size : 0;
+    }
+    return threads;
   }
 
   /// Another site, which was not recorded, may have another block, or this one in the next build. A grid that follows the

@@ -151,6 +151,32 @@ TEST(LaunchEdit, RefusesABlockThatMayComeToTooManyThreads) {
   EXPECT_NE(l.result().find("along x is not known before the program runs"), std::string::npos) << l.result();
 }
 
+TEST(LaunchEdit, KeepsWhatTheLaunchSaysAlongAnAxisThatIsNotTurned) {
+  Launch l("grid", "block");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.grid[0] = "(n + 63) / 64";
+  l.values["block_x"] = 128;
+  l.grid("ceil_div(gx * bx, block_x)");
+  l.block("block_x");
+  EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 127) / 128, grid.y, grid.z), dim3(128, block.y, block.z)>>>");
+  Launch named("grid", "dim3(BX, BY)");
+  named.site.grid_form = "dim3", named.mep.knobs = {{}, {}}, named.mep.knobs[0].name = "BX", named.mep.knobs[1].name = "BY";
+  named.mep.knobs[0].value = 64, named.mep.knobs[1].value = 2;
+  named.site.block[0] = "BX", named.site.block[1] = "BY";
+  named.values["block_x"] = 128;
+  named.block("block_x");
+  EXPECT_EQ(named.result(), "<<<grid, dim3(128, BY)>>>");
+}
+
+TEST(LaunchEdit, RefusesABlockThatComesToTooManyThreadsAtALaunchThatWasNotRecorded) {
+  Launch l("grid", "dim3(64, 16)");
+  l.site.grid_form = "dim3", l.site.block[1] = "16";
+  l.values["block_x"] = 128;
+  l.grid("ceil_div(gx * bx, block_x)");
+  l.block("block_x");
+  EXPECT_NE(l.result().find("would come to 2048 threads"), std::string::npos) << l.result();
+}
+
 TEST(LaunchEdit, WritesMinAndMaxOut) {
   Launch l("grid", "64");
   l.grid("min(gx, 5)");

@@ -3,8 +3,8 @@
 // covers at least what the site itself would launch, which is checked numerically for every instance and value; a value
 // for which it would launch less is dropped. Numbers of the record stand in these rules only where the source fixes them:
 // a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is. But a block that
-// is turned along one axis becomes the one that was verified along all: another along y, in another run, would make too many
-// threads of it. So may a grid become too large along y and z, which is said where it grows.
+// is turned along one axis becomes the one that was verified along all whose size the source does not fix: another along y, in
+// another run, would make too many threads of it. So may a grid become too large along y and z, which is said where it grows.
 #include "tuner/space/mep_space.h"
 
 #include <algorithm>
@@ -299,8 +299,8 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
   Expression grid = divides ? *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")") : Expression();
-  if (divides) made_.rules_.push_back({true, axis, grid, true});
-  made_.rules_.push_back({false, axis, *Expression::parse(name), true});
+  if (divides) made_.rules_.push_back({true, axis, grid, true, constant});
+  made_.rules_.push_back({false, axis, *Expression::parse(name), true, constant});
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
@@ -408,7 +408,8 @@ Candidate MepSpace::materialise(const Point& point) const {
     candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
-  // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all.
+  // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all that it
+  // may make something else of.
   auto moves = [&](const AxisRule& rule) {
     auto names = rule.expression.variables();
     for (size_t p = 0; p < point.size(); ++p)
@@ -416,7 +417,7 @@ Candidate MepSpace::materialise(const Point& point) const {
     return false;
   };
   bool reshaped = std::any_of(rules_.begin(), rules_.end(), [&](auto& rule) { return rule.of_shape && moves(rule); });
-  auto turned = [&](const AxisRule& rule) { return moves(rule) || (rule.of_shape && reshaped); };
+  auto turned = [&](const AxisRule& rule) { return moves(rule) || (rule.of_shape && !rule.fixed && reshaped); };
   for (auto& launch : candidate.launches) {
     std::map<std::string, std::string> by;
     for (auto& rule : rules_)

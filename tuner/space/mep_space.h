@@ -33,8 +33,9 @@ class MepSpace {
 
  private:
   class Builder;
-  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count together.
-  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; bool of_shape = false; };
+  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count together,
+  /// but for sizes that the source fixes.
+  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; bool of_shape = false, fixed = false; };
 
   /// Of the application's, along y or z, that the candidate's grid still has room for.
   int64_t most_blocks(const Candidate& candidate, int axis) const;

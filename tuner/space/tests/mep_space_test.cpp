@@ -233,6 +233,16 @@ TEST(MepSpace, ABlockThatIsTurnedIsTheVerifiedOneAlongAllAxes) {
   EXPECT_EQ(launch.evaluate({{1, 8, 1}, {64, 8, 1}}, candidate.values)->text(), "<<<(4,2,1), (16,32,1)>>>");
 }
 
+TEST(MepSpace, AnAxisWhoseSizeTheSourceFixesStaysAsItIsSpelled) {
+  auto space = MepSpace::create(square("16"), parent(kAsksForBothAxes));
+  Candidate candidate = space.materialise(with(space.space(), "block_x", 32));
+  EXPECT_EQ(candidate.launches.at(0).block[0].text(), "block_x");
+  EXPECT_EQ(candidate.launches.at(0).block[1].text(), "by");
+  EXPECT_EQ(candidate.launches.at(0).grid[1].text(), "gy");
+  candidate = space.materialise(with(space.space(), "block_y", 32));
+  EXPECT_EQ(candidate.launches.at(0).block[0].text(), "block_x") << "the application may make another one of it";
+}
+
 TEST(MepSpace, LeavesTheBlockWhoseSizeAlongAnotherAxisIsNotKnown) {
   Mep mep = square("(rows * 2)");
   EXPECT_TRUE(MepSpace::create(mep, parent(kAsksForBothAxes)).space().parameters().empty());
