@@ -3,6 +3,7 @@
 // division by zero answers all ones and leaves the dividend as remainder, and INT_MIN / -1 wraps. On the host the last
 // two would stop the process. Conversions of double to the 16-bit formats, for which the host has no instruction, round
 // once, and so does bfloat16's arithmetic: few hosts have it, theirs loses denormals, and C libraries lack the functions.
+#include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
@@ -108,6 +109,23 @@ bool is_of_floats(const IntrinsicInst& call) {
     case Intrinsic::maximumnum: return true;
     default: return false;
   }
+}
+
+/// Atomic arithmetic of bfloat16 as the loop that it is, whose arithmetic is then defined like any other.
+void unroll_atomics(Function& function) {
+  std::vector<AtomicRMWInst*> found;
+  for (Instruction& instruction : instructions(function))
+    if (auto* atomic = dyn_cast<AtomicRMWInst>(&instruction); atomic && atomic->isFloatingPointOperation() && atomic->getType()->isBFloatTy())
+      found.push_back(atomic);
+  auto exchange = [](IRBuilderBase& builder, Value* address, Value* loaded, Value* wanted, Align align, AtomicOrdering order,
+                     SyncScope::ID scope, Value*& success, Value*& seen, Instruction*) {
+    auto bits = [&](Value* value) { return builder.CreateBitCast(value, builder.getInt16Ty()); };
+    Value* pair = builder.CreateAtomicCmpXchg(address, bits(loaded), bits(wanted), align, order,
+                                              AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
+    success = builder.CreateExtractValue(pair, 1);
+    seen = builder.CreateBitCast(builder.CreateExtractValue(pair, 0), loaded->getType());
+  };
+  for (AtomicRMWInst* atomic : found) expandAtomicRMWToCmpXchg(atomic, exchange);
 }
 
 /// Products of bfloat16 are exact in double, and so are sums as far as they can lie between two of its values.
@@ -236,13 +254,15 @@ Value* convert_to_integer(IRBuilderBase& builder, Value* value, Type* type, bool
 }
 
 void define_arithmetic(DeviceModule& device) {
-  for (Function& function : *device.module)
+  for (Function& function : *device.module) {
+    unroll_atomics(function);
     for (Instruction& instruction : make_early_inc_range(instructions(function))) {
       if (isa<FPToSIInst>(instruction) || isa<FPToUIInst>(instruction)) saturate(cast<CastInst>(instruction));
       else if (narrow(instruction) || define_bfloat(instruction)) continue;
       else if (instruction.isShift()) clamp_shift(cast<BinaryOperator>(instruction));
       else if (instruction.isIntDivRem()) divide_safely(cast<BinaryOperator>(instruction));
     }
+  }
 }
 
 void define_bfloats(Module& module) {

@@ -436,5 +436,31 @@ __global__ void k(unsigned* out) {
   }
 }
 
+TEST(Assembly, AddsBfloat16sAtomicallyEachRoundedOnce) {
+  TestImage image = build(R"(
+__global__ void k(unsigned short* sum, unsigned short one) {
+  unsigned short old;
+  asm volatile("{ atom.add.noftz.bf16 %0, [%1], %2; }" : "=h"(old) : "l"(sum), "h"(one) : "memory");
+})");
+  std::vector<uint16_t> sum = {0x3f80};  // 1
+  ASSERT_TRUE(image.run("k", grid(4, 128), sum.data(), uint16_t(0x3f80)).ok());
+  EXPECT_EQ(sum[0], 0x4380);  // 256, which has no 257 after it: 1 added to it is lost, as on a GPU.
+}
+
+TEST(Assembly, OfAWrongTypeSpoilsNoOtherKernelsOperation) {
+  LowerOptions options;
+  options.leave_out_refused = true;
+  TestImage image = build(R"(
+__global__ void wrong(int* p) { int x; asm volatile("match.any.sync.b128 %0, %1, %2;" : "=r"(x) : "r"(p[0]), "r"(~0u)); p[0] = x; }
+__global__ void right(int* p) { int x; asm volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(x) : "r"(p[threadIdx.x]), "r"(~0u)); p[threadIdx.x] = x; })",
+                          options);
+  EXPECT_EQ(image.mode("wrong"), "refused");
+  std::vector<int> values(32);
+  for (int i = 0; i < 32; ++i) values[i] = i / 16;
+  ASSERT_TRUE(image.run("right", grid(1, 32), values.data()).ok());
+  EXPECT_EQ(values[0], 0xffff);
+  EXPECT_EQ(unsigned(values[31]), 0xffff0000u);
+}
+
 }  // namespace
 }  // namespace kernelift::cpu

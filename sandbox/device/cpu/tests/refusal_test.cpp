@@ -3,10 +3,14 @@
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
+#include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/ptx/ptx_text.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
+#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/SourceMgr.h>
 
 namespace kernelift::cpu {
 namespace {
@@ -29,6 +33,22 @@ TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
   const std::string message = refusal(
       "__global__ void k(float* p) { float x; asm(\"{ .reg .f32 t; mov.f32 t, %1; mma.sync %0, t; }\" : \"=f\"(x) : \"f\"(*p)); *p = x; }");
   EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync %0, t\" (test.cu:1)");
+}
+
+TEST(Refused, CodeThatTheHostsLibrariesCannotFinishIsToldByTheMissingNameWhenItIsMade) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  auto module = llvm::parseAssemblyString("declare double @sin(double)\ndeclare double @nobody_has_this(double)\n"
+                                          "define double @f(double %x) {\n %y = call double @sin(double %x)\n"
+                                          " %z = call double @nobody_has_this(double %y)\n ret double %z\n}\n", diagnostic, context);
+  ASSERT_TRUE(module) << diagnostic.getMessage().str();
+  auto machine = host_machine("native", 1);
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  module->setTargetTriple((*machine)->getTargetTriple()), module->setDataLayout((*machine)->createDataLayout());
+  std::map<std::string, uint64_t> sizes;
+  auto made = emit_shared_object(*module, **machine, sizes);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("undefined symbol: nobody_has_this"), std::string::npos) << made.error().message;
 }
 
 TEST(Refused, ModifiersThatChangeWhatArithmeticComputes) {

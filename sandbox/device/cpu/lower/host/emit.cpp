@@ -112,8 +112,15 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
                                                             {"libmvec.so.1", "_ZGVbN2v_sin"},
                                                             {"libc.so.6", "qsort"},
                                                             {"libgcc_s.so.1", "__udivti3"}};
-  for (const auto& [library, symbol] : kLibraries)
-    if (std::string file = loaded_library(library, symbol); !file.empty()) line.push_back(file);
+  bool all_there = true;
+  for (const auto& [library, symbol] : kLibraries) {
+    std::string file = loaded_library(library, symbol);
+    if (file.empty()) all_there = false;
+    else line.push_back(file);
+  }
+  // A function that none of them has is told here, not by a launch that cannot load the image. Where one is missing nobody
+  // knows what it would have had.
+  if (all_there) line.insert(line.end(), {"-z", "defs"});
   std::vector<const char*> arguments;
   for (const std::string& word : line) arguments.push_back(word.c_str());
   static std::mutex one_link;
@@ -121,7 +128,7 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
   std::string messages;
   raw_string_ostream sink(messages);
   const lld::Result linked = lld::lldMain(arguments, sink, sink, {{lld::Gnu, &lld::elf::link}});
-  if (linked.retCode != 0) return environment_error("linking a CPU image failed: " + messages);
+  if (linked.retCode != 0) return environment_error("linking a CPU image failed: " + StringRef(messages).rtrim().str());
   KERNELIFT_ASSIGN(std::vector<std::byte> bytes, read_bytes(output));
   return std::vector<char>(reinterpret_cast<const char*>(bytes.data()),
                            reinterpret_cast<const char*>(bytes.data()) + bytes.size());

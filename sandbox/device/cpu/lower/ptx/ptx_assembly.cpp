@@ -84,8 +84,10 @@ class Translator {
       if (!argument) return nullptr;
       types.push_back(argument->getType());
     }
-    FunctionCallee function = call_.getModule()->getOrInsertFunction(name, FunctionType::get(result, types, false));
-    return builder_.CreateCall(function, arguments);
+    auto* type = FunctionType::get(result, types, false);
+    Module& module = *call_.getModule();
+    if (Function* known = module.getFunction(name); known && known->getFunctionType() != type) return nullptr;
+    return builder_.CreateCall(module.getOrInsertFunction(name, type), arguments);
   }
 
   /// rn, rz, rm, rp among the opcode's parts; "" if none is named.
@@ -499,7 +501,7 @@ class Translator {
 
   bool match() {
     Type* word = builder_.getInt32Ty();
-    if (!takes(3) || !now_->has("any") || !integral()) return false;
+    if (!takes(3) || !now_->has("any") || !integral() || (!type()->isIntegerTy(32) && !type()->isIntegerTy(64))) return false;
     return out(call(type()->isIntegerTy(64) ? "nvvm.match.any.sync.i64" : "nvvm.match.any.sync.i32", word,
                     {in(2, word), in(1, type())}));
   }
