@@ -64,12 +64,17 @@ class Apply {
     } else {
       KERNELIFT_TRY(keep());
     }
-    report_.notes.insert(report_.notes.end(), late_notes_.begin(), late_notes_.end());
-    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    if (!report_.kept()) KERNELIFT_TRY(write_report());
     return std::move(report_);
   }
 
  private:
+  Status write_report() {
+    report_.notes.insert(report_.notes.end(), late_notes_.begin(), late_notes_.end());
+    report_.at = utc_now();
+    return write_json(journal_->folder() / "report.json", to_json(report_));
+  }
+
   void say(const std::string& line) const {
     if (r_.progress) r_.progress(line);
   }
@@ -82,6 +87,7 @@ class Apply {
     journal_.emplace(std::move(journal));
     report_.notes = notes_of(leftovers);
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
+    report_.passed_over = r_.passed_over;
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root, r_.embedded ? &*r_.embedded : nullptr}));
     std::vector<fs::path> changed;
@@ -130,7 +136,7 @@ class Apply {
     report_.outcome = ApplyOutcome::TooSmall;
     report_.why = "even twice the gain of " + percent(*most_gain() / kPredictionFallsShort) + " that is predicted for the application " + why;
     report_.branch.clear();
-    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    KERNELIFT_TRY(write_report());
     return std::move(report_);
   }
 
@@ -342,7 +348,7 @@ class Apply {
     }
     report_.outcome = ApplyOutcome::Kept;
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
-    KERNELIFT_TRY(write_json(journal_->folder() / "report.json", to_json(report_)));
+    KERNELIFT_TRY(write_report());
     return journal_->finish(true);
   }
 
@@ -415,7 +421,11 @@ Result<Restoration> roll_back_interrupted(const fs::path& state) {
 Result<Restoration> undo_last(const fs::path& state) {
   Restoration leftovers;
   KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
-  return journal.undo_last();
+  KERNELIFT_ASSIGN(Restoration undone_now, journal.undo_last());
+  fs::path file = undone_now.folder / "report.json";
+  // Without one there is nothing to put right; and one that cannot be written says when what it says was so.
+  if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object()) (void)write_json(file, undone(*report));
+  return undone_now;
 }
 
 }  // namespace kernelift

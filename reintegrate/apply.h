@@ -29,7 +29,8 @@ struct ApplyRequest {
   std::string build, run, check;           ///< Shell lines, run in the root. No check: the run's exit code is the check.
   std::vector<std::pair<std::string, std::string>> environment;
   bool on_cpu = false;                     ///< The application is built for the CPU device.
-  std::vector<std::string> notes = {};     ///< For the report: what is known of the request beforehand.
+  std::vector<std::string> notes = {};     ///< For the report: what is known of the request beforehand …
+  std::vector<std::string> passed_over = {};  ///< … and of other candidates.
   std::string branch;                      ///< Empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Where the build writes besides the root.
   TrialOptions trial;
@@ -44,7 +45,8 @@ Result<ApplyReport> apply(const ApplyRequest& request);
 Result<Restoration> roll_back_interrupted(const std::filesystem::path& state);
 /// What a person should know about it, a sentence each; empty when there was nothing.
 std::vector<std::string> notes_of(const Restoration& leftovers);
-/// Puts back the originals of the last apply that was kept without git. Files changed since are left alone and named.
+/// Puts back the originals of the last apply that was kept without git, and has its report say so. Files changed since are left
+/// alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state);
 
 }  // namespace kernelift

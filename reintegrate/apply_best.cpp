@@ -59,6 +59,7 @@ class Choice {
     // First of all: a file that an interrupted apply left patched is not what was scanned.
     KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(offer_.request.state));
     std::vector<std::string> put_right = notes_of(leftovers);
+    offer_.request.notes.insert(offer_.request.notes.begin(), put_right.begin(), put_right.end());
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<Way> best, best_confirmed());
       KERNELIFT_ASSIGN(std::optional<Way> challenger, take_challenger(best));
@@ -73,10 +74,11 @@ class Choice {
     }
     tell_counts();
     if (report_) {
+      // What was found out after the last trial. Where a patch stands, that is nothing.
+      const Json written = to_json(*report_);
       report_->passed_over = passed_over_;
-      report_->notes.insert(report_->notes.begin(), put_right.begin(), put_right.end());
-      // Once more, with what only the choice knows. A patch that stands does so without it.
-      (void)write_json(std::filesystem::path(report_->originals) / "report.json", to_json(*report_));
+      report_->notes.insert(report_->notes.end(), left_out_.begin(), left_out_.end());
+      if (Json now = to_json(*report_); now != written) (void)write_json(std::filesystem::path(report_->originals) / "report.json", now);
       return std::move(*report_);
     }
     return nothing();
@@ -254,7 +256,7 @@ class Choice {
     tried_label_ = label(way);
     ApplyRequest request = offer_.request;
     request.candidate = way.trial.candidate, request.candidate_id = way.trial.id;
-    request.predicted = predicted(way);
+    request.predicted = predicted(way), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
@@ -286,7 +288,7 @@ class Choice {
     char text[160];
     std::snprintf(text, sizeof text, "%zu other%s not tried: predicted for the application is no more than the %.3fx at the upper end of this interval", count,
                   count == 1 ? " was" : "s were", whole);
-    report_->notes.push_back(text);
+    left_out_.push_back(text);
     say(text);
   }
 
@@ -330,7 +332,7 @@ class Choice {
   std::optional<ApplyReport> report_;
   std::set<std::string> tried_;            ///< Diffs.
   std::map<std::string, int> reasons_;
-  std::vector<std::string> passed_over_;
+  std::vector<std::string> passed_over_, left_out_;
   std::map<Bindings, std::vector<OtherKernel>> weighed_;  ///< By the new values of shared knobs.
   std::string first_refusal_, first_loss_, tried_label_;
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, weighings_ = 0;

@@ -2,6 +2,7 @@
 #include "reintegrate/apply_report.h"
 
 #include <algorithm>
+#include <ctime>
 #include <string_view>
 
 namespace kernelift {
@@ -108,7 +109,23 @@ Json to_json(const ApplyReport& report) {
           {"commit", report.commit},
           {"previous", report.previous},
           {"way_back", report.way_back()},
-          {"originals", report.originals}};
+          {"originals", report.originals},
+          {"at", report.at}};
+}
+
+Json undone(Json report) {
+  report["why"] = "it was kept on " + report.value("at", "a day before") + " and taken back by `kernelift apply --undo` on " + utc_now() + "; with it, " +
+                  report.value("why", "the application was faster");
+  report["outcome"] = "undone", report["kept"] = false, report["way_back"] = "";
+  return report;
+}
+
+std::string utc_now() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char text[32] = "";
+  if (gmtime_r(&now, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return text;
 }
 
 }  // namespace kernelift

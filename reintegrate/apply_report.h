@@ -1,4 +1,5 @@
-// What `apply` did and why, for a person and as JSON. Written beside the saved originals, whatever the outcome.
+// What `apply` did and why, for a person and as JSON. Written beside the saved originals, whatever the outcome. It is what was
+// so when apply ended, and says when that was: what is checked out later is the user's business; but an undoing is noted.
 #pragma once
 #include <optional>
 #include <string>
@@ -46,6 +47,7 @@ struct ApplyReport {
   bool on_cpu = false;                       ///< Measured on the CPU device, and said wherever a figure is.
   std::string branch, commit, previous;      ///< git: the new branch and its commit; what was checked out before.
   std::string originals;                     ///< Folder with the saved originals, diff and logs.
+  std::string at;                            ///< When this was so: utc_now().
 
   bool tried() const { return outcome != ApplyOutcome::TooSmall && outcome != ApplyOutcome::NoPatch; }
   bool kept() const { return outcome == ApplyOutcome::Kept; }
@@ -57,5 +59,9 @@ struct ApplyReport {
 };
 
 Json to_json(const ApplyReport&);
+/// The report of a patch that was kept and has been taken back since: its outcome is "undone".
+Json undone(Json report);
+/// "2026-11-22 18:40 UTC"
+std::string utc_now();
 
 }  // namespace kernelift

@@ -196,7 +196,7 @@ std::string gain_card(const ReportData& data) {
 }
 
 std::string application_card(const ReportApplied& applied) {
-  if (applied.kept()) return card(applied.measured > 0 ? number(applied.measured, 2) + "×" : "kept", "the whole application: kept");
+  if (applied.kept()) return card(applied.measured > 0 ? number(applied.measured, 2) + "×" : "kept", "the whole application, when the patch was kept");
   return card("nothing kept", applied.outcome + (applied.measured > 0 ? ": the whole application became " + number(applied.measured, 2) + "×" : ""));
 }
 
@@ -204,7 +204,9 @@ std::string application_card(const ReportApplied& applied) {
 std::string headline(const ReportData& data) {
   std::string html;
   if (data.applied && data.applied->kept())
-    html = "<p><b>Kept</b>" + (data.applied->branch.empty() ? "" : " on branch <code>" + escape(data.applied->branch) + "</code>") +
+    html = "<p><b>Kept</b>" + (data.applied->at.empty() ? "" : " on " + escape(data.applied->at)) +
+           (data.applied->commit.empty() ? "" : " as commit <code>" + escape(data.applied->commit.substr(0, 10)) + "</code>") +
+           (data.applied->branch.empty() ? "" : " on branch <code>" + escape(data.applied->branch) + "</code>") +
            (data.applied->tried ? ": " + described(*data.applied->tried) : "") + "</p>";
   else if (data.applied)
     html = "<p><b>Nothing was kept</b> (" + escape(data.applied->outcome) + "): " + escape(data.applied->why) + ".</p>";

@@ -34,12 +34,13 @@ struct ReportWinner {
 
 /// What `apply` concluded.
 struct ReportApplied {
-  std::string outcome, why;           ///< "kept", "rolled back", "not tried", "no patch"; one sentence.
+  std::string outcome, why;           ///< "kept", "undone", "rolled back", "not tried", "no patch"; one sentence.
   std::optional<ReportWinner> tried;  ///< Whose patch it was: not always the fastest's.
   double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known. `why` has the interval.
   std::vector<std::string> notes;
   std::string diff;
-  std::string branch = {};            ///< That holds the patch; empty: none does.
+  std::string branch = {}, commit = {};  ///< That hold the patch; empty: none does.
+  std::string at = {};                ///< When this was so.
   bool kept() const { return outcome == "kept"; }
 };
 

@@ -61,12 +61,12 @@ TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
 
 TEST(ReportPage, NamesWhatWasKeptAndWhatWasFasterAlone) {
   ReportData data = sample();
-  data.applied = ReportApplied{"kept", "it is faster", data.fastest, 1.2, 1.25, {"a header", "a header"}, "+a<c\n", "kernelift/k-1"};
+  data.applied = ReportApplied{"kept", "it is faster", data.fastest, 1.2, 1.25, {"a header", "a header"}, "+a<c\n", "kernelift/k-1", "0123456789abcdef", "2026-11-22 18:40 UTC"};
   data.fastest = ReportWinner{3, "O1", "O1 unroll=0", 2.5, 2.4, true}, data.not_taken = "it is in how it is compiled";
   std::string page = report_page(data);
-  EXPECT_NE(page.find("<b>1.25×</b><span>the whole application: kept</span>"), std::string::npos);
+  EXPECT_NE(page.find("<b>1.25×</b><span>the whole application, when the patch was kept</span>"), std::string::npos);
   EXPECT_NE(page.find("<b>1.40×</b><span>#2 in its MEP, "), std::string::npos);
-  EXPECT_NE(page.find("<p><b>Kept</b> on branch <code>kernelift/k-1</code>: #2 unroll by 4</p>"), std::string::npos);
+  EXPECT_NE(page.find("<p><b>Kept</b> on 2026-11-22 18:40 UTC as commit <code>0123456789</code> on branch <code>kernelift/k-1</code>: #2 unroll by 4</p>"), std::string::npos);
   EXPECT_NE(page.find("<p>Fastest in the MEP: #3 O1 · compiler recipe: <code>O1 unroll=0</code>, 2.50×, at least 2.40×. Not taken: it is in how it is compiled</p>"), std::string::npos);
   EXPECT_NE(page.find("<th class=\"n\">#2</th>"), std::string::npos) << "whose figures the launches have";
   EXPECT_EQ(page.find("a header", page.find("a header") + 1), std::string::npos) << "once";

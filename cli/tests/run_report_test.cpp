@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "reintegrate/apply_report.h"
 #include "tuner/store/run.h"
 
 namespace kernelift::cli {
@@ -72,6 +73,20 @@ TEST_F(RunReport, ShowsTheCandidateThatApplyTookAndWhyItIsNotTheFastest) {
 TEST_F(RunReport, QuotesWhatApplySaidOfTheFastest) {
   EXPECT_EQ(report(applied("rolled back", 2, {"#3 (source: jam, 1.60x): too wide", "#4 (compiler: O1, 2.50x as embedded PTX): it uses a variable (taps): of its own"})).not_taken,
             "it uses a variable (taps): of its own");
+}
+
+TEST_F(RunReport, KnowsThatAPatchThatWasKeptHasBeenUndone) {
+  Json kept = applied("kept", 3), other = undone(kept);
+  kept["originals"] = folder_.path().string();
+  EXPECT_EQ(report(kept).applied->outcome, "kept") << "no word of another one";
+  other["diff"] = "+y\n";
+  ASSERT_TRUE(write_json(folder_.path() / "report.json", other).ok());
+  EXPECT_EQ(report(kept).applied->outcome, "kept") << "that is another patch";
+  ASSERT_TRUE(write_json(folder_.path() / "report.json", undone(kept)).ok());
+  ReportData data = report(kept);
+  EXPECT_EQ(data.applied->outcome, "undone");
+  EXPECT_FALSE(data.applied->kept());
+  EXPECT_THAT(data.applied->why, HasSubstr("taken back by `kernelift apply --undo` on 20"));
 }
 
 TEST_F(RunReport, KnowsThatNothingCouldBePatched) {

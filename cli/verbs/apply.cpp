@@ -94,7 +94,7 @@ void conclude(std::filesystem::path run, const Result<ApplyReport>& applied) {
   if (applied.error().exit != Exit::No && applied.error().exit != Exit::Refused) return;
   if (auto before = read_json(file); before.ok() && before->is_object() && before->value("kept", false)) return;
   ApplyReport none;
-  none.outcome = ApplyOutcome::NoPatch, none.why = applied.error().message;
+  none.outcome = ApplyOutcome::NoPatch, none.why = applied.error().message, none.at = utc_now();
   (void)write_json(file, to_json(none));
 }
 

@@ -277,9 +277,16 @@ TEST_F(ApplyTest, UndoesAKeptPatchWithoutGit) {
   ApplyReport kept = must_apply();
   ASSERT_TRUE(kept.kept());
   EXPECT_EQ(kept.way_back(), "kernelift apply --undo");
-  auto undone = undo_last(request.state);
-  ASSERT_TRUE(undone.ok()) << undone.error().message;
+  auto back = undo_last(request.state);
+  ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
+  auto written = read_json(root / ".kernelift/apply/1/report.json");
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ((*written)["outcome"], "undone");
+  EXPECT_EQ((*written)["kept"], false);
+  EXPECT_EQ((*written)["way_back"], "");
+  EXPECT_EQ((*written)["at"], kept.at);
+  EXPECT_NE((*written)["why"].get<std::string>().find("kept on " + kept.at + " and taken back"), std::string::npos);
   EXPECT_FALSE(undo_last(request.state).ok());
 }
 

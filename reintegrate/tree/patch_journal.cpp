@@ -267,6 +267,7 @@ Result<Restoration> PatchJournal::undo_last() {
     if (!past.commit_.empty())
       return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": take it back with git (git revert " + past.commit_.substr(0, 10) + ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
+    result.folder = filed.parent_path();
     if (result.left.empty()) past.remove_created();
     if (result.left.empty()) fs::rename(filed, state_ / std::to_string(n) / "undone.json", code);
     return result;

@@ -18,6 +18,7 @@ struct Restoration {
   bool kept = false;                      ///< It had been committed already; the patch stays.
   std::vector<std::string> restored;      ///< Files that hold their original text again.
   std::vector<std::string> left;          ///< Files that somebody else has changed since, with where the original is.
+  std::filesystem::path folder = {};      ///< Of undo_last(): the patch's, with its report.
 };
 
 class PatchJournal {
