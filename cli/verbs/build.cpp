@@ -85,7 +85,8 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   if (!logged)
     context.note("no compile command was seen: everything was up to date, or the build was set up with another compiler's full path; "
                  "clean or remove its build folder and run kernelift build again, from the configure step on");
-  context.say("build finished; " + counted(after.commands, "compile command") + " in " + log.string());
+  context.say("build finished; " + (after.commands > 0 ? counted(after.commands, "compile command") + " in " + log.string()
+                                                       : "nothing was compiled, now or since " + config.state.string() + " was made"));
   return Exit::Done;
 }
 

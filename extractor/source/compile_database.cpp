@@ -143,7 +143,7 @@ Result<fs::path> find_compile_database(const std::string& given, const fs::path&
   return environment_error(
       "no compile database found under " + root.string() +
       " (.kernelift/, build/, the root); run `kernelift build -- CMD` with the application's own build " +
-      "command, or name one with -p");
+      "command, from clean (what is up to date is not compiled, and not seen), or name one with -p");
 }
 
 }  // namespace kernelift

@@ -31,3 +31,10 @@ expect_exit 2 "$KL" scan -p empty
 expect_says "compile_commands.json"; expect_brief 1
 # What was scanned before is still what it was.
 expect_exit 0 "$KL" extract forces
+# The state folder removed, and everything built still up to date: no file is named that is not there.
+rm -rf .kernelift
+expect_exit 0 "$KL" build --device cpu -- true
+expect_says "no compile command was seen"; expect_says "nothing was compiled"
+! grep -qF "compile_commands.json" "$WORK/.out" "$WORK/.err" || fail "it names a file that is not there"
+expect_exit 3 "$KL" scan
+expect_says "from clean"; expect_brief 1
