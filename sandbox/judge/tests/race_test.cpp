@@ -27,6 +27,14 @@ TEST(Race, GivesUpOnAHopelessCandidateAtAGlance) {
   EXPECT_EQ(race.baseline().size(), 2u);
 }
 
+TEST(Race, LooksLongerAtWhoIsOftenSlowerOnlyWhereTheOriginalIsUnsteadyToo) {
+  Race steady{RaceRules{}}, unsteady{RaceRules{}};
+  steady.add({1, 1}, {1.3, 1.3});
+  EXPECT_EQ(steady.stopped(), Race::Stop::CannotWin);
+  unsteady.add({1, 1.4}, {1.3, 1.8});
+  EXPECT_EQ(unsteady.stopped(), Race::Stop::None);
+}
+
 TEST(Race, GivesUpOnASlowerCandidateAtTheFirstLook) {
   Race race = run(1.05, 0.005);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);

@@ -28,8 +28,8 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
            std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
   int taken = static_cast<int>(baseline_.size());
   double bar = rules_.hopeless * std::max(1.0, rules_.smallest_gain);
-  bool hopeless = taken >= rules_.glance_rounds && taken < rules_.first_rounds;
-  for (int i = 0; i < taken && hopeless; ++i) hopeless = baseline_[i] < bar * candidate_[i];
+  bool glance = taken >= rules_.glance_rounds && taken < rules_.first_rounds;
+  bool hopeless = glance && *std::ranges::max_element(baseline_) < bar * *std::ranges::min_element(candidate_);
   if (hopeless) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&

@@ -10,7 +10,7 @@ namespace kernelift {
 
 struct RaceRules {
   int glance_rounds = 2;   ///< Pairs after which a candidate that is hopelessly slower is given up.
-  double hopeless = 0.85;  ///< Share of `smallest_gain` that no pair of the glance exceeds.
+  double hopeless = 0.85;  ///< Share of `smallest_gain` that no two samples of the glance exceed, whoever is paired with whom.
   int first_rounds = 6;    ///< Pairs before the first real look; fewer give no usable interval.
   int most_rounds = 60;
   double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
