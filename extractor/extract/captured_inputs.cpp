@@ -4,7 +4,6 @@
 #include "extractor/extract/captured_inputs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <future>
@@ -22,14 +21,6 @@ namespace kernelift {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
-
-/// 2 of "arg 2 +8"; -1 for memory that no argument reaches directly.
-int argument_of(std::string_view reached_from) {
-  constexpr std::string_view kMark = "arg ";
-  int argument = -1;
-  if (reached_from.starts_with(kMark)) std::from_chars(reached_from.begin() + kMark.size(), reached_from.end(), argument);
-  return argument;
-}
 
 const CapturedVariable* variable_at(const CapturedInstance& instance, uint64_t address) {
   for (auto& variable : instance.variables)
@@ -100,7 +91,7 @@ class Taker {
         taken.part_of = arrays[i].size() > 1 ? region.address : 0;
         taken.reached_from = part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
         if (part.parameter >= 0 && part.member > 0) taken.reached_from += " +" + std::to_string(part.member);
-        taken.parameter = part.parameter < 0 ? argument_of(region.reached_from) : part.parameter;
+        taken.parameter = part.parameter < 0 ? reached_by(region.reached_from).argument : part.parameter;
         std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from + ")";
         if (!part.doubt.empty()) limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
         KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name), instance, part.begin));

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/model/kernel_key.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace {
@@ -43,14 +44,14 @@ std::optional<std::string> scalar_of(const llvm::Type* type) {
   return common;
 }
 
-/// The scalars that `type` is made of, each with its offset, as yardstick.h spells them. False: too many, or of a kind
+/// The scalars that `type` is made of. False: too many, or of a kind
 /// that has no such spelling. What overlaps (a union) may hold anything, and is taken for plain integers.
-bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<std::string>& lanes, bool& floats) {
+bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<SpelledLane>& lanes) {
   constexpr size_t kMostLanes = 256;
   if (lanes.size() >= kMostLanes) return false;
   auto whole = [&](uint64_t bytes) {
     for (uint64_t at = 0; at < bytes && lanes.size() < kMostLanes; ++at)
-      lanes.push_back("unsigned char@" + std::to_string(offset + at));
+      lanes.emplace_back(offset + at, "unsigned char");
     return lanes.size() < kMostLanes;
   };
   if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
@@ -59,32 +60,30 @@ bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset,
       return whole(layout.getTypeAllocSize(type).getFixedValue());
     const llvm::StructLayout* places = layout.getStructLayout(structure);
     for (unsigned i = 0; i < structure->getNumElements(); ++i)
-      if (!lanes_of(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(), lanes, floats))
+      if (!lanes_of(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(), lanes))
         return false;
     return true;
   }
   if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
     uint64_t size = layout.getTypeAllocSize(array->getElementType()).getFixedValue();
     for (uint64_t i = 0; i < array->getNumElements(); ++i)
-      if (!lanes_of(array->getElementType(), layout, offset + i * size, lanes, floats)) return false;
+      if (!lanes_of(array->getElementType(), layout, offset + i * size, lanes)) return false;
     return true;
   }
   if (type->isVectorTy()) return false;
   auto scalar = scalar_of(type);
   if (!scalar || scalar->empty()) return false;
-  floats |= type->isFloatingPointTy();
-  lanes.push_back((*scalar == "pointer" ? "unsigned long" : *scalar) + "@" + std::to_string(offset));
+  lanes.emplace_back(offset, *scalar == "pointer" ? "unsigned long" : *scalar);
   return true;
 }
 
-/// "{float@0,int@4}8" for a mixture that holds floats; empty for everything else, which is as well compared as bytes.
-std::string mixture_of(llvm::Type* type, const llvm::DataLayout& layout) {
-  std::vector<std::string> lanes;
-  bool floats = false;
-  if (!type->isSized() || !lanes_of(type, layout, 0, lanes, floats) || !floats) return {};
-  std::string text = "{";
-  for (auto& lane : lanes) text += (text.size() > 1 ? "," : "") + lane;
-  return text + "}" + std::to_string(layout.getTypeAllocSize(type).getFixedValue());
+/// The element of an array of it, or a variable of that type.
+std::string element_of(llvm::Type* type, const llvm::DataLayout& layout) {
+  if (auto scalar = scalar_of(type)) return scalar->empty() ? "byte" : *scalar;
+  std::vector<SpelledLane> lanes;
+  if (!type->isSized() || !lanes_of(type, layout, 0, lanes)) return "byte";
+  std::string text = spelled_element(std::move(lanes), layout.getTypeAllocSize(type).getFixedValue());
+  return text.starts_with("{") ? text : "byte";
 }
 
 /// False where there are too many to list, or a union makes it unknowable.
@@ -144,10 +143,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
     if (variable.getAddressSpace() == kSharedAddressSpace || variable.getName().starts_with("llvm.")) continue;
     // A constant without members (a tag: std::integral_constant) holds nothing that could be recorded or set.
     if (variable.isConstant() && variable.hasInitializer() && llvm::isa<llvm::UndefValue>(variable.getInitializer())) continue;
-    auto scalar = scalar_of(variable.getValueType());
-    std::string element = scalar ? *scalar : mixture_of(variable.getValueType(), compiled.module->getDataLayout());
     facts.variables[canonical_key(variable.getName().str())] = {
-        variable.getName().str(), element.empty() ? "byte" : element,
+        variable.getName().str(), element_of(variable.getValueType(), compiled.module->getDataLayout()),
         pointers_of(variable.getValueType(), compiled.module->getDataLayout()),
         variable.hasInitializer() && holds_code(variable.getInitializer()), variable.isConstant()};
   }

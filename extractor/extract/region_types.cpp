@@ -143,11 +143,8 @@ class RegionTyper {
 
   /// Where the recorder did not say what the parameters are, it still said which leads where.
   void mark_by_name(size_t region) {
-    std::string_view from = instance_.regions[region].reached_from;
-    if (!from.starts_with("arg ")) return;
-    int argument = -1;
-    auto [end, code] = std::from_chars(from.begin() + 4, from.end(), argument);
-    if (code != std::errc() || end != from.end() || argument < 0 || size_t(argument) >= kernel_.parameters.size()) return;
+    auto [argument, itself] = reached_by(instance_.regions[region].reached_from);
+    if (!itself || argument < 0 || size_t(argument) >= kernel_.parameters.size()) return;
     if (auto& type = kernel_.parameters[argument].pointee; !type.empty()) insert(region, {0, type, argument});
   }
 
@@ -242,6 +239,15 @@ class RegionTyper {
 };
 
 }  // namespace
+
+ReachedBy reached_by(std::string_view reached_from) {
+  constexpr std::string_view kMark = "arg ";
+  ReachedBy by;
+  if (!reached_from.starts_with(kMark)) return by;
+  auto [end, code] = std::from_chars(reached_from.begin() + kMark.size(), reached_from.end(), by.argument);
+  by.itself = code == std::errc() && end == reached_from.end();
+  return by;
+}
 
 std::vector<ArgumentAddress> argument_addresses(const CapturedInstance& instance, const ScannedKernel& kernel) {
   std::vector<ArgumentAddress> addresses;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/capture.h"
@@ -23,6 +24,13 @@ struct ArgumentAddress {
 std::vector<ArgumentAddress> argument_addresses(const CapturedInstance& instance, const ScannedKernel& kernel);
 /// Whether these are all there are: false where a parameter's type, or that of a part of it, is not known.
 bool knows_all_addresses(const CapturedInstance& instance, const ScannedKernel& kernel);
+
+/// What a region's `reached_from` says of arguments: 2 of "arg 2" and of "arg 2 +8"; -1 for memory that no argument reaches directly.
+struct ReachedBy {
+  int argument = -1;
+  bool itself = false;  ///< The argument is the address, as in "arg 2".
+};
+ReachedBy reached_by(std::string_view reached_from);
 
 /// One array within a region.
 struct RegionArray {

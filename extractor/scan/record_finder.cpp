@@ -11,7 +11,7 @@
 
 #include "core/model/kernel_key.h"
 #include "extractor/scan/kernel_finder.h"
-#include "sandbox/judge/element.h"
+#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace {
@@ -44,7 +44,7 @@ class Members {
     ElementType known = ElementType::parse(spelled_type(unit_, context_.getCanonicalTagType(record)));
     if (known.kind == ElementType::Kind::Half || known.kind == ElementType::Kind::Bfloat16) {
       for (uint64_t at = 0; at < uint64_t(layout.getSize().getQuantity()); at += known.width)
-        lane(offset + at, known.kind == ElementType::Kind::Half ? "__half" : "__nv_bfloat16", true);
+        lane(offset + at, known.kind == ElementType::Kind::Half ? "__half" : "__nv_bfloat16");
       return;
     }
     if (record->isUnion()) return choice(record, offset, uint64_t(layout.getSize().getQuantity()));
@@ -60,21 +60,10 @@ class Members {
     }
   }
 
-  /// "float" where all is that, "{float@0,int@4}8" for a mixture that holds floats, "byte" for everything else.
-  std::string element(uint64_t size) {
-    std::ranges::sort(lanes_, {}, &Lane::first);
-    bool uniform = !lanes_.empty() && pointers.empty(), sound = laid_out_ && !lanes_.empty();
-    std::string text;
-    uint64_t end = 0;
-    for (auto& [offset, type] : lanes_) {
-      uniform &= type == lanes_.front().second && offset == end;
-      sound &= offset >= end;
-      end = offset + ElementType::parse(type).width;
-      text += (text.empty() ? "{" : ",") + type + "@" + std::to_string(offset);
-    }
-    if (!sound || end > size) return "byte";
-    if (uniform && end == size) return lanes_.front().second;
-    return floats_ ? text + "}" + std::to_string(size) : "byte";
+  /// Addresses alone are bytes.
+  std::string element(uint64_t size) const {
+    std::string text = laid_out_ ? spelled_element(lanes_, size) : "byte";
+    return pointers.empty() || text.starts_with("{") ? text : "byte";
   }
 
   std::vector<ScannedPointer> pointers;
@@ -82,8 +71,6 @@ class Members {
   bool open = false;
 
  private:
-  using Lane = std::pair<uint64_t, std::string>;
-
   void member(QualType type, uint64_t offset) {
     type = type.getCanonicalType().getUnqualifiedType();
     if (type->isPointerType() || type->isReferenceType()) return address(type->getPointeeType(), offset);
@@ -96,11 +83,11 @@ class Members {
       laid_out_ = false;  // A vector, a 128-bit integer, a member pointer.
       return;
     }
-    lane(offset, name, scalar.is_float());
+    lane(offset, name);
   }
 
   void address(QualType to, uint64_t offset) {
-    lane(offset, "unsigned long", false);
+    lane(offset, "unsigned long");
     if (pointers.size() == kMostPointers) return unknown();
     pointers.push_back({uint32_t(offset), to->isFunctionType() ? "void" : element_type(unit_, to)});
     pointees.push_back(to);
@@ -128,21 +115,20 @@ class Members {
 
   void bytes(uint64_t begin, uint64_t end) {
     if (!lanes_.empty() && lanes_.back().second == kByte) begin = std::max(begin, lanes_.back().first + 1);
-    for (; begin < end && laid_out_; ++begin) lane(begin, kByte, false);
+    for (; begin < end && laid_out_; ++begin) lane(begin, kByte);
   }
 
-  void lane(uint64_t offset, std::string type, bool is_float) {
+  void lane(uint64_t offset, std::string type) {
     laid_out_ &= lanes_.size() < kMostLanes;
     if (laid_out_) lanes_.emplace_back(offset, std::move(type));
-    floats_ |= is_float;
   }
   void unknown() { laid_out_ = false, open = true; }
 
   static constexpr const char* kByte = "unsigned char";
   const ParsedUnit& unit_;
   const ASTContext& context_;
-  std::vector<Lane> lanes_;
-  bool laid_out_ = true, floats_ = false;
+  std::vector<SpelledLane> lanes_;
+  bool laid_out_ = true;
 };
 
 /// Those that may hold addresses, by key, with the type of their elements.

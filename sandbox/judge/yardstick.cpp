@@ -53,6 +53,24 @@ ElementLayout ElementLayout::parse(std::string_view text) {
   return {{{type, 0}}, type.width};
 }
 
+std::string spelled_element(std::vector<SpelledLane> lanes, uint64_t size) {
+  std::ranges::sort(lanes, {}, &SpelledLane::first);
+  bool uniform = !lanes.empty(), sound = uniform, floats = false;
+  std::string text;
+  uint64_t end = 0;
+  for (auto& [offset, name] : lanes) {
+    ElementType type = ElementType::parse(name);
+    uniform &= name == lanes.front().second && offset == end;
+    sound &= offset >= end;
+    floats |= type.is_float();
+    end = offset + type.width;
+    text += (text.empty() ? "{" : ",") + name + "@" + std::to_string(offset);
+  }
+  if (!sound || end > size) return "byte";
+  if (uniform && end == size) return lanes.front().second;
+  return floats ? text + "}" + std::to_string(size) : "byte";
+}
+
 bool ElementLayout::has_floats() const {
   return std::any_of(lanes.begin(), lanes.end(), [](auto& lane) { return lane.type.is_float(); });
 }

@@ -28,6 +28,16 @@ std::vector<Particle> particles() {
   return all;
 }
 
+TEST(Yardstick, SpellsElementsAsItReadsThem) {
+  EXPECT_EQ(spelled_element({{16, "double"}, {0, "float"}, {4, "float"}, {8, "int"}}, 24), kParticle);
+  EXPECT_EQ(spelled_element({{0, "float"}, {4, "float"}}, 8), "float");
+  EXPECT_EQ(spelled_element({{0, "int"}, {8, "int"}}, 12), "byte") << "no floats: compared as bytes";
+  EXPECT_EQ(spelled_element({{0, "float"}, {8, "float"}}, 12), "{float@0,float@8}12");
+  EXPECT_EQ(spelled_element({{0, "float"}, {2, "int"}}, 8), "byte") << "one lies over another";
+  EXPECT_EQ(spelled_element({{0, "float"}, {4, "int"}}, 6), "byte") << "it ends before they do";
+  EXPECT_EQ(spelled_element({}, 8), "byte");
+}
+
 TEST(Yardstick, ReadsScalarsVectorsAndStructs) {
   EXPECT_TRUE(ElementLayout::parse("float").plain());
   EXPECT_EQ(ElementLayout::parse("const double4").stride, 8u);
