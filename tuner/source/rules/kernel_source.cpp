@@ -184,6 +184,29 @@ std::string KernelSource::indentation(size_t offset) const {
   return text_.substr(begin, std::min(end, text_.size()) - begin);
 }
 
+std::string KernelSource::outer_indentation(const clang::FunctionDecl* function) const {
+  auto begin = offset(function->getBeginLoc());
+  return begin ? indentation(*begin) : "";
+}
+
+std::optional<std::string> KernelSource::seen_body_indentation(const clang::FunctionDecl* function) const {
+  auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(function->getBody());
+  auto first = body && !body->body_empty() ? offset((*body->body_begin())->getBeginLoc()) : std::nullopt;
+  return first && first_on_line(*first) ? std::optional(indentation(*first)) : std::nullopt;
+}
+
+std::string KernelSource::step() const {
+  for (auto* function : functions_) {
+    std::string outer = outer_indentation(function), inner = seen_body_indentation(function).value_or("");
+    if (inner.size() > outer.size() && inner.starts_with(outer)) return inner.substr(outer.size());
+  }
+  return "  ";
+}
+
+std::string KernelSource::body_indentation(const clang::FunctionDecl* function) const {
+  return seen_body_indentation(function).value_or(outer_indentation(function) + step());
+}
+
 bool KernelSource::first_on_line(size_t offset) const { return line_begin(offset) + indentation(offset).size() == offset; }
 
 std::optional<size_t> KernelSource::statement_end(const clang::Stmt* statement) const {

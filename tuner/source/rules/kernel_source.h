@@ -51,6 +51,10 @@ class KernelSource {
   /// Where the line of `offset` begins, and its leading blanks.
   size_t line_begin(size_t offset) const;
   std::string indentation(size_t offset) const;
+  /// What one level more adds to that in this text: two spaces, a tab …
+  std::string step() const;
+  /// Of the lines of a function's body.
+  std::string body_indentation(const clang::FunctionDecl* function) const;
   /// Nothing but blanks stands before `offset` on its line.
   bool first_on_line(size_t offset) const;
   /// Past the semicolon or brace that ends the statement.
@@ -65,6 +69,10 @@ class KernelSource {
 
  private:
   KernelSource();
+  /// As its first statement stands; nothing where that does not begin a line.
+  std::optional<std::string> seen_body_indentation(const clang::FunctionDecl* function) const;
+  /// Of the line that a function begins on.
+  std::string outer_indentation(const clang::FunctionDecl* function) const;
   std::string text_;
   std::unique_ptr<clang::ASTUnit> unit_;
   std::vector<const clang::FunctionDecl*> functions_;

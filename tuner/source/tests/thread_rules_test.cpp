@@ -456,6 +456,29 @@ TEST(TurnBlock, LetsThreadsChangePlaces) {
   EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "") << "warps would be others";
 }
 
+TEST(ThreadRules, IndentAsTheTextDoes) {
+  auto indented = [](std::string text, const std::string& by) {
+    for (size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
+      ++at;
+      size_t blanks = std::min(text.find_first_not_of(' ', at), text.size()) - at;
+      std::string wanted;
+      for (size_t i = 0; i < blanks / 2; ++i) wanted += by;
+      text.replace(at, blanks, wanted);
+    }
+    return text;
+  };
+  const std::string columns = "__global__ void k(const float *a, float *b, int n)\n{\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
+  for (const std::string by : {"\t", "    "}) {
+    EXPECT_THAT(after("turn_block", indented(columns, by), {}, 0, plane()), HasSubstr("{\n" + by + "const unsigned turned = "));
+    std::string text = after("jam", indented(kGemm, by), {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+    ASSERT_NE(text, "");
+    EXPECT_EQ(text, indented(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()), by));
+  }
+  const std::string wrapped = "__global__ void k(const float *a,\n                  float *b, int n) {\n" + columns.substr(columns.find("  int row"));
+  EXPECT_THAT(after("turn_block", wrapped, {}, 0, plane()), HasSubstr("{\n  const unsigned turned = "));
+}
+
 TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {
   std::string body = " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n    y[i] = s;\n  }\n}\n";
   std::string head = "__global__ void k(const float *a, float *y, int n, int m) {\n";

@@ -132,7 +132,7 @@ void Jammer::conditions(const clang::Expr* condition, bool leaves, std::vector<c
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
-  std::string turn = source_.fresh_name("turn"), skips;
+  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), skips;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto init = source_.span(axes_[axis].first.value);
     std::string number = turn;
@@ -141,7 +141,7 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
     std::string text = index_text(axis, axes_.size() > 1 ? "(" + number + ")" : number);
     if (!init || text.empty()) return false;
     edits.push_back({init->begin - begin_, init->end - begin_, text});
-    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + indent + "  ";
+    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + inner;
     count *= axes_[axis].second;
   }
   auto returns = continue_instead_of_return(source_, body_, begin_);
@@ -151,8 +151,8 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
   for (size_t at = 0; (at = text->find('\n', at)) != text->npos;)
-    if (++at; at < text->size() && (*text)[at] == ' ') text->insert(at, "    ");
-  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + indent + "  " + skips +
+    if (++at; at < text->size() && std::isblank(static_cast<unsigned char>((*text)[at]))) text->insert(at, source_.step() + source_.step());
+  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + inner + skips +
          *text + "\n" + indent + "}\n";
   return true;
 }
@@ -269,7 +269,7 @@ std::optional<std::string> Jammer::rewrite() {
     auto open = block ? source_.offset(block->getLBracLoc()) : std::nullopt;
     from = open ? std::optional(*open + 1) : std::nullopt;
   }
-  if (!neighbours_.plan(inside, from, indent + "  ", within)) return std::nullopt;
+  if (!neighbours_.plan(inside, from, indent + source_.step(), within)) return std::nullopt;
 
   auto all = before;
   all.insert(all.end(), within.begin(), within.end());
@@ -289,7 +289,7 @@ std::optional<std::string> Jammer::rewrite() {
   }
   out += neighbours_.text(before) + indent + "if (" + condition + ") {\n" + neighbours_.text(within);
   out += indent + "} else {  // The last ones, one after the other.\n";
-  if (!one_after_the_other(indent + "  ", out)) return std::nullopt;
+  if (!one_after_the_other(indent + source_.step(), out)) return std::nullopt;
   return out.substr(indent.size()) + indent + "}\n";
 }
 

@@ -116,28 +116,28 @@ std::string Merger::name_of(size_t axis, const std::string& number) const {
 /// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory. It seldom
 /// runs and should stay small, loops in it as they are.
 bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
-  std::string turn = source_.fresh_name("turn"), blocks;
+  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), blocks;
   int64_t count = 1;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
     std::string mine = count > 1 ? "(" + turn + " / " + std::to_string(count) + ")" : turn;
     if (axis + 1 < axes_.size()) mine = "(" + mine + " % " + std::to_string(neighbour.count) + ")";
-    blocks += indent + "  const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + indent + "  if (" + neighbour.name + " >= gridDim." +
+    blocks += inner + "const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + inner + "if (" + neighbour.name + " >= gridDim." +
               kAxisNames[number] + ") continue;\n";
     count *= neighbour.count;
   }
   auto names = neighbours_.names_for(neighbours_.choices(0).front());
   for (auto* parameter : parameters_) {
     std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_turn");
-    blocks += indent + "  auto " + copy + " = " + name + ";\n";
+    blocks += inner + "auto " + copy + " = " + name + ";\n";
     names[name] = copy;
   }
   auto text = apply_edits(source_.text().substr(begin_, end_ - begin_), moved);
   if (!text) return false;
   *text = with_names(*text, names);
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + indent + "  __syncthreads();\n" +
-         indent + "  " + *text + "\n" + indent + "}\n";
+  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + inner + "__syncthreads();\n" +
+         inner + *text + "\n" + indent + "}\n";
   return true;
 }
 
@@ -176,10 +176,10 @@ std::optional<TextEdit> Merger::rewrite() {
       if (std::string copy = neighbours_.renamed(name, choice); copy != name) out += "auto " + copy + " = " + name + ";\n" + indent;
   }
   std::vector<Neighbours::Piece> pieces;
-  if (!neighbours_.plan(statements, {}, indent + "  ", pieces)) return std::nullopt;
+  if (!neighbours_.plan(statements, {}, indent + source_.step(), pieces)) return std::nullopt;
   out += "if (" + whole + ") {\n" + neighbours_.text(pieces);
   out += indent + "} else {\n";
-  if (!one_after_the_other(moved, indent + "  ", out)) return std::nullopt;
+  if (!one_after_the_other(moved, indent + source_.step(), out)) return std::nullopt;
   std::string closing = source_.first_on_line(end_) ? source_.indentation(end_) : "";
   return TextEdit{begin_, end_, out + indent + "}\n" + closing};
 }

@@ -308,9 +308,9 @@ bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::op
 
 bool Neighbours::plan_body(const clang::Stmt* body, const std::string& indent, std::vector<Piece>& pieces) const {
   auto* block = llvm::dyn_cast<clang::CompoundStmt>(body);
-  if (!block) return plan(body, {}, indent + "  ", pieces);
+  if (!block) return plan(body, {}, indent + source_.step(), pieces);
   auto open = source_.offset(block->getLBracLoc());
-  return plan({block->body_begin(), block->body_end()}, open ? std::optional(*open + 1) : std::nullopt, indent + "  ", pieces);
+  return plan({block->body_begin(), block->body_end()}, open ? std::optional(*open + 1) : std::nullopt, indent + source_.step(), pieces);
 }
 
 bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::string& indent, std::vector<Piece>& pieces) const {
@@ -461,7 +461,7 @@ std::string Neighbours::in_loops(Axes axes, const std::string& indent, const std
     const std::string& counter = counters_[axis];
     out += inner + "#pragma unroll\n" + inner + "for (int " + counter + " = 0; " + counter + " < " + std::to_string(axes_[axis].count) + "; ++" + counter + ") {\n";
     closing = inner + "}\n" + closing;
-    inner += "  ";
+    inner += source_.step();
   }
   for (auto& line : body(inner)) out += inner + line + "\n";
   return out + closing;

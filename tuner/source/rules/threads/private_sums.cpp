@@ -89,7 +89,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (arrays.empty()) return {};
 
   Opportunity found;
-  std::string indent = source.indentation(*open) + "  ", wrap, unwrap;
+  std::string indent = source.body_indentation(kernel), wrap, unwrap;
   if (int64_t turns = values.at("turns"); turns > 1) {
     auto in_turn = in_turns(source, facts, kernel, 0, turns);
     if (!in_turn) return {};

@@ -41,7 +41,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return true;
   });
   if (whole || !along[0] || !along[1]) return {};
-  std::string indent = source.indentation(*open) + "  ";
+  std::string indent = source.body_indentation(kernel);
   found.edits.push_back({*open + 1, *open + 1,
                          "\n" + indent + "const unsigned " + turned + " = threadIdx.y * blockDim.x + threadIdx.x, " + names[0] + " = " + turned +
                              " / blockDim.y, " + names[1] + " = " + turned + " % blockDim.y;"});
