@@ -49,7 +49,8 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
   if (begins("cuMemcpy") && !to_host) return kChange;
   for (auto also :
-       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuLaunchHostFunc", "cuCtxDestroy", "cuDevicePrimaryCtxRe"})
+       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
+        "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
     if (begins(also)) return kChange;
   return kNone;
 }
@@ -509,7 +510,14 @@ void CudaRecorder::finish() {
 void CudaRecorder::late_launch(CUcontext context) {
   OwnCall ours;
   if (!activity_on_ || stillness_.capturing()) return;
-  stillness_.wait(context, std::chrono::steady_clock::now() + kPatience);
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  gate_.enter();
+  if (gate_.close(deadline)) {
+    ClosedGate closed(gate_);
+    stillness_.wait(context, deadline);
+  } else {
+    gate_.leave();
+  }
   flush_activity(cupti_);
   std::lock_guard lock(turn_);
   write_manifest(true);

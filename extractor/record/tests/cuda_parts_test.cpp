@@ -494,6 +494,27 @@ TEST(Stillness, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
   EXPECT_TRUE(still);
 }
 
+TEST(Stillness, HearsOfANewStreamWhileItAsksTheDriverAboutOthers) {
+  static std::function<void()> asked;
+  static CudaDriver driver = fake_driver();
+  driver.cuStreamQuery = [](CUstream) { return asked(), CUDA_SUCCESS; };
+  auto& stillness = *new Stillness(driver);
+  auto context = reinterpret_cast<CUcontext>(8);
+  stillness.stream_created(context, reinterpret_cast<CUstream>(64));
+  std::atomic<bool> told{false};
+  std::thread other;
+  bool meanwhile = false;
+  asked = [&] {  // The other thread holds the lock that this question is about to take.
+    if (other.joinable()) return;
+    other = std::thread([&] { stillness.stream_created(context, reinterpret_cast<CUstream>(128)), told = true; });
+    for (int tries = 0; tries < 1000 && !told; ++tries) std::this_thread::sleep_for(10ms);
+    meanwhile = told;
+  };
+  EXPECT_TRUE(stillness.wait(context, in(60s)));
+  other.join();
+  EXPECT_TRUE(meanwhile);
+}
+
 TEST(Stillness, KnowsWhetherAnyStreamCaptures) {
   static CudaDriver driver = fake_driver();
   Stillness stillness(driver);

@@ -236,6 +236,32 @@ TEST_F(CudaRecorderTest, HoldsUpOtherThreadsWhileAnImageIsTaken) {
   }
 }
 
+TEST_F(CudaRecorderTest, NoStreamIsDestroyedWhileAnImageIsTaken) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  int* address = memory.data();
+  int add = 1;
+  void* arguments[] = {&address, &add};
+  cuLaunchKernel_params parameters{
+      reinterpret_cast<CUfunction>(0x4000), 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+  std::atomic<bool> destroyed{false};
+  bool too_soon = false;
+  std::thread other;
+  call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] {
+    other = std::thread([&] {
+      cuStreamDestroy_v2_params gone{reinterpret_cast<CUstream>(64)};
+      call(CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2, gone, [&] { destroyed = true; });
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    too_soon = destroyed;
+  });
+  other.join();
+  EXPECT_FALSE(too_soon);
+  EXPECT_TRUE(destroyed);
+  recorder.finish();
+  EXPECT_EQ(capture()->instances().size(), 1u);
+}
+
 TEST_F(CudaRecorderTest, LeavesTheParentsFilesAloneInAForkedChild) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -2,6 +2,7 @@
 #include "extractor/record/cuda/quiet/stillness.h"
 
 #include <thread>
+#include <vector>
 
 #include "extractor/record/cuda/own_thread.h"
 
@@ -47,9 +48,16 @@ bool Stillness::capturing(CUstream stream) {
 }
 
 bool Stillness::streams_idle(CUcontext context) {
-  std::lock_guard lock(turn_);  // A stream's destruction waits for this.
-  for (auto& [owner, stream] : streams_)
-    if (owner == context && driver_.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) return false;
+  // Asked without the lock: the driver tells of new streams while it holds locks of its own. None is destroyed
+  // meanwhile, since that waits at the gate.
+  std::vector<CUstream> known;
+  {
+    std::lock_guard lock(turn_);
+    for (auto& [owner, stream] : streams_)
+      if (owner == context) known.push_back(stream);
+  }
+  for (CUstream stream : known)
+    if (driver_.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) return false;
   return driver_.cuStreamQuery(CU_STREAM_LEGACY) != CUDA_ERROR_NOT_READY;
 }
 

@@ -25,6 +25,7 @@ class Stillness {
   bool capturing() const { return captures_.load() > 0; }
   /// Of a stream whose own capture was begun; others may have joined it since.
   bool capturing(CUstream stream);
+  /// EXPECTS: no stream is destroyed meanwhile (the gate is closed).
   /// True when the current context `context` is idle; false when it was not by the deadline.
   bool wait(CUcontext context, Deadline deadline);
 
