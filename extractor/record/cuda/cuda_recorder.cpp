@@ -235,7 +235,10 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
         modules_.code_given(*load.module, load.image);
       }
       return;
-    case kCaptureEnd: return stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
+    case kCaptureEnd:  // Asked for by a thread that may not end it, it goes on; any other failure ends it.
+      if (*static_cast<const CUresult*>(call.functionReturnValue) != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
+      return;
     default: return;
   }
 }

@@ -527,6 +527,22 @@ TEST(Stillness, KnowsWhetherAnyStreamCaptures) {
   EXPECT_FALSE(stillness.capturing());
 }
 
+TEST(Stillness, TellsThreadsThatCaptureTheirOwnStreamsApart) {
+  static CudaDriver driver = fake_driver();
+  Stillness stillness(driver);
+  stillness.capture_begun(CU_STREAM_PER_THREAD);
+  std::thread([&] {
+    EXPECT_FALSE(stillness.capturing(CU_STREAM_PER_THREAD));
+    stillness.capture_begun(CU_STREAM_PER_THREAD);
+    stillness.capture_ended(CU_STREAM_PER_THREAD);
+    stillness.capture_ended(CU_STREAM_PER_THREAD);  // Which the driver refuses.
+  }).join();
+  EXPECT_TRUE(stillness.capturing());
+  EXPECT_TRUE(stillness.capturing(CU_STREAM_PER_THREAD));
+  stillness.capture_ended(CU_STREAM_PER_THREAD);
+  EXPECT_FALSE(stillness.capturing());
+}
+
 TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
   static uint64_t size_in_driver = 0;
   CudaDriver driver;

@@ -151,6 +151,9 @@ TEST_F(CudaRecorderTest, AsksTheDriverNothingWhileAStreamCaptures) {
   for (int i = 0; i < 30; ++i) launch(memory, 1);
   CUgraph graph = nullptr;
   cuStreamEndCapture_params end{reinterpret_cast<CUstream>(64), &graph};
+  // A thread that did not begin it may not end it.
+  call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, end, [] {}, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  for (int i = 0; i < 30; ++i) launch(memory, 1);
   call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, end, [] { capture_open = false; });
   EXPECT_EQ(forbidden_calls, 0);
   launch(memory, 1);

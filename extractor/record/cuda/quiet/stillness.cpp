@@ -1,7 +1,6 @@
 // See stillness.h.
 #include "extractor/record/cuda/quiet/stillness.h"
 
-#include <thread>
 #include <vector>
 
 #include "extractor/record/cuda/own_thread.h"
@@ -10,6 +9,12 @@ namespace kernelift {
 namespace {
 
 constexpr auto kPoll = std::chrono::microseconds(20);
+
+/// Every thread calls its own per-thread stream by the same handle.
+std::pair<CUstream, std::thread::id> capture_on(CUstream stream) {
+  bool own = !stream || stream == CU_STREAM_PER_THREAD;  // The legacy stream cannot be captured.
+  return {own ? nullptr : stream, own ? std::this_thread::get_id() : std::thread::id()};
+}
 
 }  // namespace
 
@@ -21,7 +26,7 @@ void Stillness::stream_created(CUcontext context, CUstream stream) {
 void Stillness::stream_gone(CUcontext context, CUstream stream) {
   std::lock_guard lock(turn_);
   streams_.erase({context, stream});
-  capturing_.erase(stream);
+  capturing_.erase(capture_on(stream));
   captures_ = capturing_.size();
 }
 
@@ -32,19 +37,19 @@ void Stillness::context_gone(CUcontext context) {
 
 void Stillness::capture_begun(CUstream stream) {
   std::lock_guard lock(turn_);
-  capturing_.insert(stream);
+  capturing_.insert(capture_on(stream));
   captures_ = capturing_.size();
 }
 
 void Stillness::capture_ended(CUstream stream) {
   std::lock_guard lock(turn_);
-  capturing_.erase(stream);
+  capturing_.erase(capture_on(stream));
   captures_ = capturing_.size();
 }
 
 bool Stillness::capturing(CUstream stream) {
   std::lock_guard lock(turn_);
-  return capturing_.contains(stream);
+  return capturing_.contains(capture_on(stream));
 }
 
 bool Stillness::streams_idle(CUcontext context) {

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/toolchain/cuda_driver.h"
@@ -21,7 +22,7 @@ class Stillness {
   void stream_gone(CUcontext context, CUstream stream);
   void context_gone(CUcontext context);
   void capture_begun(CUstream stream);
-  void capture_ended(CUstream stream);
+  void capture_ended(CUstream stream);  ///< By the thread that began it, if it is the thread's own stream.
   bool capturing() const { return captures_.load() > 0; }
   /// Of a stream whose own capture was begun; others may have joined it since.
   bool capturing(CUstream stream);
@@ -36,7 +37,7 @@ class Stillness {
   const CudaDriver& driver_;
   std::mutex turn_;
   std::set<std::pair<CUcontext, CUstream>> streams_;
-  std::set<CUstream> capturing_;
+  std::set<std::pair<CUstream, std::thread::id>> capturing_;  ///< The thread: of streams that are a thread's own.
   std::atomic<size_t> captures_{0};
 
   /// The thread that blocks, and its one order.
