@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "extractor/record/cuda/cuda_recorder.h"
-#include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/own_thread.h"
 
 namespace kernelift {
@@ -37,10 +36,8 @@ void attach() {
   }
   pthread_atfork(nullptr, nullptr, [] { recorder->forked(); });
   std::atexit([] { recorder->finish(); });
-  auto let_go = [] { recorder->let_go(kLetGo); };
-  bool makes_way = detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiSubscribe), let_go);
-  makes_way &= detour_once(reinterpret_cast<void*>(recorder->cupti().cuptiActivityRegisterCallbacks), let_go);
-  if (!makes_way) recorder->warn("the application's own profiling", kInTheWay);
+  if (!recorder->cupti().before_others_use_it([] { recorder->let_go(kLetGo); }))
+    recorder->warn("the application's own profiling", kInTheWay);
 }
 
 }  // namespace

@@ -301,6 +301,20 @@ TEST_F(CudaRecorderTest, IsSilentAfterItHasLetGo) {
   EXPECT_THAT(omissions(*found), HasSubstr("profiles itself"));
 }
 
+#if defined(__x86_64__) && CUPTI_API_VERSION >= 130000
+TEST_F(CudaRecorderTest, LetsGoWhenTheApplicationSubscribesTheNewWay) {
+  static CudaRecorder* recorder;
+  recorder = &start();
+  launch(allocate(1000), 1);
+  ASSERT_TRUE(recorder->cupti().before_others_use_it([] { recorder->let_go("the application profiles itself"); }));
+  auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(dlsym(library_, "cuptiSubscribe_v2"));
+  CUpti_SubscriberHandle handle;
+  EXPECT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr, nullptr),
+            CUPTI_SUCCESS);
+  EXPECT_THAT(omissions(*capture()), HasSubstr("profiles itself"));
+}
+#endif
+
 TEST_F(CudaRecorderTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {
   auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
   CUpti_SubscriberHandle handle;

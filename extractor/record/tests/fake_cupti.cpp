@@ -37,6 +37,12 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* into, CUpti_Callback
   *into = reinterpret_cast<CUpti_SubscriberHandle>(&callback);
   return CUPTI_SUCCESS;
 }
+#if CUPTI_API_VERSION >= 130000
+CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* into, CUpti_CallbackFunc function, void* data,
+                                       CUpti_SubscriberParams*) {
+  return cuptiSubscribe(into, function, data);
+}
+#endif
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle) { return callback = nullptr, CUPTI_SUCCESS; }
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
   return CUPTI_SUCCESS;

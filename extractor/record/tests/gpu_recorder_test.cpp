@@ -362,7 +362,7 @@ TEST_F(GpuRecorder, SurvivesForkAndExec) {
 }
 
 TEST_F(GpuRecorder, LetsGoOfCuptiWhenTheApplicationWantsIt) {
-  for (auto mode : {"subscribe", "activity"})
+  for (auto mode : {"subscribe", "subscribe-v2", "activity"})
     for (bool profile_only : {false, true}) {
       SCOPED_TRACE(mode);
       request.config.profile_only = profile_only;

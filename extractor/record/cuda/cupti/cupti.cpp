@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "extractor/record/cuda/cupti/detour.h"
+
 namespace kernelift {
 namespace {
 
@@ -37,6 +39,7 @@ Result<Cupti> Cupti::open(const std::string& path) {
   if (!cupti.name) return environment_error(used + " has no " #name "; CUPTI 11.4 or newer is needed");
   KL_CUPTI_FUNCTIONS(KL_CUPTI_LOOK_UP)
 #undef KL_CUPTI_LOOK_UP
+  cupti.cuptiSubscribe_v2 = dlsym(library, "cuptiSubscribe_v2");
   return cupti;
 }
 
@@ -44,6 +47,12 @@ std::string Cupti::text(CUptiResult result) const {
   const char* name = nullptr;
   cuptiGetResultString(result, &name);
   return name ? name : "CUPTI error " + std::to_string(int(result));
+}
+
+bool Cupti::before_others_use_it(void (*tell)()) const {
+  bool good = detour_once(reinterpret_cast<void*>(cuptiSubscribe), tell);
+  if (cuptiSubscribe_v2) good &= detour_once(cuptiSubscribe_v2, tell);
+  return detour_once(reinterpret_cast<void*>(cuptiActivityRegisterCallbacks), tell) && good;
 }
 
 }  // namespace kernelift

@@ -21,10 +21,13 @@ struct Cupti {
 #define KL_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
   KL_CUPTI_FUNCTIONS(KL_CUPTI_MEMBER)
 #undef KL_CUPTI_MEMBER
+  void* cuptiSubscribe_v2 = nullptr;  ///< Null before CUDA 13; only others call it.
 
   /// `path` is the library that the verb found.
   static Result<Cupti> open(const std::string& path);
   std::string text(CUptiResult result) const;
+  /// `tell` is called before anybody next takes CUPTI for himself. False: not in every case.
+  bool before_others_use_it(void (*tell)()) const;
 };
 
 }  // namespace kernelift
