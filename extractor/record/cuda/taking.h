@@ -43,6 +43,7 @@ class Taking {
 
   /// No more images, for this process's life.
   bool off() const { return off_; }
+  void stop() { off_ = true; }
   void stop(const std::string& what, const std::string& why);
 
  private:

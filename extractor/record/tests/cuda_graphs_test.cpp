@@ -3,6 +3,13 @@
 
 #include "extractor/record/tests/cuda_recorder_rig.h"
 
+void* operator new(size_t bytes) {
+  void* memory = kernelift::out_of_memory ? nullptr : std::malloc(bytes);
+  return memory ? memory : throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 namespace kernelift {
 namespace {
 
@@ -203,6 +210,32 @@ TEST_F(CudaGraphsTest, SaysSoIfAGraphsNodeCannotBeSwitchedBackAndTakesNoMoreImag
   auto found = capture();
   EXPECT_EQ(found->instances().size(), 2u) << "of the first launch";
   EXPECT_THAT(omissions(*found), HasSubstr("launch 0 of add(int*,int): node 1 of its graph (add(int*,int)) could not be"));
+}
+
+TEST_F(CudaGraphsTest, HoldsNobodyUpIfMemoryRunsOutWhileAGraphIsRunInParts) {
+  start();
+  auto& memory = allocate(1000);
+  FakeGraph graph;
+  node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 1);
+  auto* left_on = node(graph, CU_GRAPH_NODE_TYPE_KERNEL, memory, 2);
+  left_on->refused = {3, 4};  // To be switched off again.
+  std::atomic<bool> went_on{false};
+  std::thread other;
+  left_on->when_refused = [&] {
+    if (other.joinable()) return;
+    other = std::thread([&] { launch(memory, 0), went_on = true; });  // Waits until the gate is opened.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    out_of_memory = true;
+  };
+  instantiate(graph);
+  call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr}, [&] {
+    EXPECT_TRUE(out_of_memory.exchange(false));
+    EXPECT_FALSE(went_on);
+    graph.run();
+  });
+  for (int tries = 0; tries < 1000 && !went_on; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(went_on) << "its thread waits for ever";
+  other.join();
 }
 
 }  // namespace

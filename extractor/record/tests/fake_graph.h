@@ -1,5 +1,6 @@
 // Graphs that are lists of nodes on host memory, and the part of the driver that speaks of them.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <set>
 #include <vector>
@@ -19,6 +20,7 @@ struct FakeNode {
   bool enabled = true, can_be_switched = true;
   int ran = 0, switched = 0;
   std::set<int> refused = {};  ///< The driver refuses these switches of it: the first, the second…
+  std::function<void()> when_refused = [] {};
   CUdeviceptr address = 0;
   void* arguments[2] = {&address, &add};
 };
@@ -49,6 +51,7 @@ inline CUDA_KERNEL_NODE_PARAMS node_parameters(FakeNode& node) {
   return parameters;
 }
 
+inline std::atomic<bool> out_of_memory{false};  ///< For a test that has its own operator new.
 inline std::function<void()> while_nodes_are_read = [] {};
 
 inline void add_graphs(CudaDriver& driver) {
@@ -82,8 +85,11 @@ inline void add_graphs(CudaDriver& driver) {
     return *enabled = fake_node(node).enabled, CUDA_SUCCESS;
   };
   driver.cuGraphNodeSetEnabled = [](CUgraphExec, CUgraphNode node, unsigned enabled) {
-    if (!fake_node(node).can_be_switched || fake_node(node).refused.contains(++fake_node(node).switched))
+    auto& fake = fake_node(node);
+    if (!fake.can_be_switched || fake.refused.contains(++fake.switched)) {
+      fake.when_refused();
       return CUDA_ERROR_INVALID_VALUE;
+    }
     return fake_node(node).enabled = enabled, CUDA_SUCCESS;
   };
   driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {

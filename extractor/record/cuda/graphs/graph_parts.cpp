@@ -11,14 +11,15 @@ bool GraphParts::set(size_t step, bool on) {
 }
 
 template <class Wanted>
-std::vector<size_t> GraphParts::switch_to(Wanted wanted) {
-  std::vector<size_t> failed;
+const std::vector<size_t>& GraphParts::switch_to(Wanted wanted) {
+  failed_.clear();
   for (size_t i = 0; i < on_.size(); ++i)
-    if (!set(i, wanted(i)) && !set(i, wanted(i))) failed.push_back(i);
-  return failed;
+    if (!set(i, wanted(i)) && !set(i, wanted(i))) failed_.push_back(i);
+  return failed_;
 }
 
 Status GraphParts::begin() {
+  failed_.reserve(steps_.size());
   was_.assign(steps_.size(), false), on_ = ran_ = was_;
   auto cannot = [&](CUresult why) {
     return refused("its graph cannot be run in parts: " + cuda_error_text(driver_, why));
@@ -38,7 +39,7 @@ Status GraphParts::begin() {
 
 Status GraphParts::run_chosen(const std::vector<bool>& chosen) {
   bool any = false;
-  auto failed = switch_to([&](size_t i) {
+  auto& failed = switch_to([&](size_t i) {
     bool on = chosen[i] && was_[i] && !ran_[i];
     any |= on;
     return on;
@@ -70,11 +71,11 @@ Status GraphParts::run(size_t step) {
   return run_chosen(chosen);
 }
 
-std::vector<size_t> GraphParts::leave_rest() {
+const std::vector<size_t>& GraphParts::leave_rest() {
   return switch_to([&](size_t i) { return was_[i] && !ran_[i]; });
 }
 
-std::vector<size_t> GraphParts::restore() {
+const std::vector<size_t>& GraphParts::restore() {
   return switch_to([&](size_t i) { return bool(was_[i]); });
 }
 

@@ -31,15 +31,15 @@ class GraphParts {
   /// Starts this one alone.
   Status run(size_t step);
   /// Whatever has not run is switched on: the launch that follows runs it. The steps that could not be switched.
-  std::vector<size_t> leave_rest();
+  const std::vector<size_t>& leave_rest();
   /// After that launch, or after begin() has failed: as the application had it. The steps that are not.
-  std::vector<size_t> restore();
+  const std::vector<size_t>& restore();
 
  private:
   bool set(size_t step, bool on);
   /// The steps that could not be switched, each tried twice.
   template <class Wanted>
-  std::vector<size_t> switch_to(Wanted wanted);
+  const std::vector<size_t>& switch_to(Wanted wanted);
   Status run_chosen(const std::vector<bool>& chosen);
 
   const CudaDriver& driver_;
@@ -47,6 +47,7 @@ class GraphParts {
   CUgraphExec graph_;
   CUstream stream_;
   std::vector<bool> was_, on_, ran_;
+  std::vector<size_t> failed_;  ///< Has room for all: nothing is allocated once nodes are off.
 };
 
 }  // namespace kernelift

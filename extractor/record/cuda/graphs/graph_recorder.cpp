@@ -45,21 +45,21 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       uint64_t index = kernel->launches.fetch_add(1, std::memory_order_relaxed);
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
-        begun.emplace(Launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, stream_text(stream),
-                             launch_text(kernel->key, index), correlation});
-        if (!begin(*begun, handle)) {
+        Launch launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, stream_text(stream),
+                      launch_text(kernel->key, index), correlation};
+        if (!begin(launch, handle)) {
           hopeless = true;
-          begun.reset();
           continue;
         }
+        begun.emplace(std::move(launch));
         if (!begun->parts.enabled(step)) continue;  // Switched off by the application itself.
       }
       hopeless = !take(*begun, step, node, *kernel, index);
     }
   } catch (const std::exception&) {}  // Out of memory: the rest of the launch must go on.
   if (!begun) return false;
-  note_astray(*begun, begun->parts.leave_rest());
   launch_.emplace(std::move(*begun));
+  note_astray(*launch_, launch_->parts.leave_rest());
   return true;
 }
 
@@ -96,7 +96,8 @@ bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
   return false;
 }
 
-void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) {
+void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) noexcept try {
+  if (!steps.empty()) taking_.stop();
   for (size_t step : steps) {
     auto& kernel = launch.graph->kernels[step];
     taking_.stop(launch.what,
@@ -105,7 +106,7 @@ void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>&
                      " could not be switched back as the application had it: the application's own results may be "
                      "wrong from here on, and no more images are taken");
   }
-}
+} catch (const std::exception&) {}  // Out of memory: the gate must be opened all the same.
 
 /// False: no more of this launch.
 bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, CudaKernel& kernel, uint64_t index) {
