@@ -11,6 +11,7 @@
 #include "reintegrate/apply.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/file.h"
@@ -237,6 +238,9 @@ class Apply {
     if (checked.interrupted) return stopped();
     if (!checked.ok) return std::optional(Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
     note_launches("the check", "the check says nothing of its results, and only the MEP's verification does");
+    KERNELIFT_ASSIGN(Listing checked_tree, list_files(roots_, {r_.state}));
+    for (auto& file : written_between(with_patch, checked_tree))
+      if (!is_executable(file)) not_built_.insert(file);
 
     BuildProducts products(journal_->folder() / "products");
     std::vector<fs::path> patched_products = mine(written_between(at_first, with_patch));
@@ -254,11 +258,12 @@ class Apply {
     return time(products);
   }
 
-  /// Products that are nobody's source: not what we patch ourselves, and tracked by git only if it is a program.
+  /// Products that are nobody's source: not what we patch ourselves, not what others write too, and tracked by git only if it
+  /// is a program.
   std::vector<fs::path> mine(std::vector<fs::path> written) const {
     std::erase_if(written, [&](const fs::path& file) {
       bool tracked = std::binary_search(tracked_.begin(), tracked_.end(), file);
-      return (tracked && !is_program(file)) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
+      return (tracked && !is_program(file)) || not_built_.contains(file) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
     });
     return written;
   }
@@ -386,6 +391,7 @@ class Apply {
   std::optional<PatchJournal> journal_;
   SourcePatch patch_;
   std::vector<fs::path> paths_, tracked_, roots_;
+  std::set<fs::path> not_built_;  ///< Written outside of the builds as well, by who knows whom: a log that is being kept.
   GitTree git_;
   std::optional<AppCommands> commands_;
   struct Launches { unsigned long long tuned = 0, original = 0; };

@@ -25,6 +25,17 @@ TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereAProgramChangesUnderItsHands) 
   EXPECT_EQ(read("out/app"), "#!/bin/sh\nsleep 0.05\n");
 }
 
+TEST_F(DisturbedApply, LeavesALogAloneThatIsWrittenDuringTheBuildsAndBesideThem) {
+  // As where the user sends what is said here into a file of the tree.
+  request.build = "echo building >> said.log; " + request.build;
+  request.progress = [&](const std::string& line) { std::ofstream(root / "said.log", std::ios::app) << line << '\n'; };
+  auto report = apply(request);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->outcome, ApplyOutcome::Kept) << report->why;
+  EXPECT_NE(read("said.log").find("checking with the patch\n"), std::string::npos);
+  EXPECT_NE(read("said.log").find("timing the two in alternation\n"), std::string::npos) << "an older copy was put in its place";
+}
+
 TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereItsOwnWorkFails) {
   // After the patched build there is no folder for copies of the programs any more.
   request.build += " && { ! grep -q 0.01 src/k.cu || { rm -rf .kernelift/apply/1/products; echo > .kernelift/apply/1/products; }; }";

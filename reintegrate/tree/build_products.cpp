@@ -52,6 +52,7 @@ Status copy_with_stamp(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 bool is_program(const fs::path& path) { return content_of(path) == Content::Program; }
+bool is_executable(const fs::path& path) { return is_program(path) || access(path.c_str(), X_OK) == 0; }
 
 namespace {
 

@@ -29,6 +29,8 @@ std::vector<std::filesystem::path> written_between(const Listing& before, const 
 
 /// An ELF file that is run or loaded.
 bool is_program(const std::filesystem::path& path);
+/// That, or whatever its mode says may be run.
+bool is_executable(const std::filesystem::path& path);
 
 class BuildProducts {
  public:
