@@ -297,6 +297,11 @@ TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
   EXPECT_EQ(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"), "");
 }
 
+TEST(Wrap, LeavesTheDivisionThatItKeptAlone) {
+  std::string text = after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n");
+  EXPECT_EQ(after("wrap", text), "");
+}
+
 TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
   const std::string text = "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
   EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));

@@ -10,6 +10,13 @@
 namespace kernelift {
 namespace {
 
+/// `x < n ? x : x % n`: compared already, by us or by who wrote it.
+bool only_divides_past_the_edge(const clang::Stmt* statement) {
+  auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(statement);
+  auto* rest = choice ? llvm::dyn_cast<clang::BinaryOperator>(choice->getFalseExpr()->IgnoreParenImpCasts()) : nullptr;
+  return rest && rest->getOpcode() == clang::BO_Rem;
+}
+
 /// A sum that may just be past an edge; anything else seldom is in range, and the comparisons would be for nothing.
 bool is_sum(const clang::Expr* expression) {
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression->IgnoreParenImpCasts());
@@ -23,6 +30,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     Opportunity opportunity;
     opportunity.place = function->getNameAsString();
     walk(function->getBody(), [&](const clang::Stmt* statement) {
+      if (only_divides_past_the_edge(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
       if (!binary || binary->getOpcode() != clang::BO_Rem) return true;
       auto *number = binary->getLHS(), *modulus = binary->getRHS();
