@@ -140,8 +140,9 @@ class Loop {
     KERNELIFT_ASSIGN(ProcessOutcome checked, run_interruptibly({"sh", "-c", options_.check}, process, Ending::Killed));
     if (InterruptGuard::interrupted()) return interrupted();
     if (checked.ok()) return done();
-    return answer_is_no("the application's check fails before any patch: it " + checked.describe() + "; mend that first, nothing was changed. It said:\n" +
-                        last_lines(checked.out + checked.err));
+    std::string said = last_lines(checked.out + checked.err);
+    return answer_is_no("the application's check fails before any patch: it " + checked.describe() + "; mend that first, nothing was changed. It said" +
+                        (said.empty() ? " nothing." : ":\n" + said));
   }
 
   /// Now, and not after all the tuning.
