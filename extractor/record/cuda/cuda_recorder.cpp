@@ -60,6 +60,15 @@ size_t spare_threads() {
   return std::clamp<size_t>(cores > 2 ? cores - 2 : 1, 1, kMostThreads);
 }
 
+/// Not held if it is not to be had: this very thread may hold it, below the signal's handler that ends the process.
+std::unique_lock<std::mutex> lock_for_the_end(std::mutex& turn) {
+  std::unique_lock lock(turn, std::defer_lock);
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!lock.try_lock() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return lock;
+}
+
 CudaRecorder* the_recorder = nullptr;
 
 }  // namespace
@@ -498,13 +507,17 @@ void CudaRecorder::write_manifest(bool complete) {
 
 void CudaRecorder::finish() {
   if (off_) return;
+  bool interrupted = our_own_call();
   OwnCall ours;
   try {
-    if (activity_on_) flush_activity(cupti_);
-    if (config_.profile_only) enable_callbacks();
-    ending_ = true;
-    std::lock_guard lock(turn_);
-    write_manifest(true);
+    if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
+    if (!interrupted && lock_for_the_end(turn_)) {
+      if (activity_on_) flush_activity(cupti_);
+      if (config_.profile_only) enable_callbacks();
+      ending_ = true;
+      if (auto lock = lock_for_the_end(turn_)) return write_manifest(true);
+    }
+    off_ = true;
   } catch (...) {
     off_ = true;
   }

@@ -29,7 +29,8 @@ class CudaRecorder {
   void refuse(const std::string& why);
   /// Says there what the recording may do to this process, or lacks.
   void warn(const std::string& what, const std::string& why);
-  /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one.
+  /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one. The end may
+  /// come by a signal's handler, on a thread that is in the middle of anything here: then what is written must do.
   void finish();
   /// The application wants CUPTI for itself: off, at once and for good.
   void let_go(const std::string& why);

@@ -18,6 +18,9 @@ inline std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
 inline std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
 inline std::atomic<bool> capture_open{false}, stuck{false};
 
+/// Called once: under the recorder's lock, and while it has the gate closed.
+inline std::function<void()> while_a_device_is_named = [] {}, while_memory_is_copied = [] {};
+
 inline CUresult not_in_a_capture() {
   if (!capture_open) return CUDA_SUCCESS;
   ++forbidden_calls;
@@ -50,6 +53,7 @@ inline CudaDriver fake_driver() {
       yes(driver.cuDriverGetVersion);
   yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
   driver.cuDeviceGetName = [](char* into, int size, CUdevice) {
+    std::exchange(while_a_device_is_named, [] {})();
     return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS;
   };
   driver.cuGetErrorName = [](CUresult, const char** text) { return *text = "FAKE_ERROR", CUDA_SUCCESS; };
@@ -59,6 +63,7 @@ inline CudaDriver fake_driver() {
   driver.cuMemAllocHost = [](void** into, size_t bytes) { return *into = std::malloc(bytes), CUDA_SUCCESS; };
   driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream) {
     if (not_in_a_capture() != CUDA_SUCCESS) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    std::exchange(while_memory_is_copied, [] {})();
     return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), CUDA_SUCCESS;
   };
   driver.cuPointerGetAttributes = attributes;

@@ -265,6 +265,39 @@ TEST_F(CudaRecorderTest, NoStreamIsDestroyedWhileAnImageIsTaken) {
   EXPECT_EQ(capture()->instances().size(), 1u);
 }
 
+TEST_F(CudaRecorderTest, EndsInTimeThoughItsLockIsNeverGivenBack) {
+  auto& recorder = start();
+  std::atomic<bool> ended{false};
+  std::thread at_exit;
+  while_a_device_is_named = [&] {
+    at_exit = std::thread([&] { recorder.finish(), ended = true; });
+    for (int tries = 0; tries < 2000 && !ended; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(ended) << "it would wait for ever on a thread that a signal's handler has taken away from its work";
+  };
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  launch(memory, 1);
+  ASSERT_TRUE(at_exit.joinable());
+  at_exit.join();
+}
+
+TEST_F(CudaRecorderTest, LetsAProcessEndInTheMiddleOfAnImage) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  std::atomic<bool> went_on{false};
+  std::thread other;
+  while_memory_is_copied = [&] {  // In a signal's handler; destructors wait for the other thread then.
+    other = std::thread([&] { launch(memory, 1), went_on = true; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    recorder.finish();
+    for (int tries = 0; tries < 1000 && !went_on; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(went_on);
+  };
+  launch(memory, 1);
+  ASSERT_TRUE(other.joinable());
+  other.join();
+}
+
 TEST_F(CudaRecorderTest, LeavesTheParentsFilesAloneInAForkedChild) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -1,8 +1,6 @@
 // See gate.h. Waits with a deadline poll: timed waits on the steady clock would ask for a newer C library.
 #include "extractor/record/cuda/quiet/gate.h"
 
-#include <thread>
-
 namespace kernelift {
 
 constexpr auto kPoll = std::chrono::microseconds(20);
@@ -29,6 +27,7 @@ bool Gate::close(Deadline deadline) {
     }
     std::this_thread::sleep_for(kPoll);
   }
+  closer_ = std::this_thread::get_id();
   while (inside_.load() > 0) {
     if (std::chrono::steady_clock::now() >= deadline) {
       inside_.fetch_add(1);
@@ -41,6 +40,7 @@ bool Gate::close(Deadline deadline) {
 }
 
 void Gate::open() {
+  closer_ = std::thread::id();
   {
     std::lock_guard lock(turn_);
     closed_.store(false);

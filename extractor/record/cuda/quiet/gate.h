@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace kernelift {
 
@@ -23,10 +24,12 @@ class Gate {
   /// By the thread that closed it; that thread is then outside.
   void open();
   int inside() const { return inside_.load(); }
+  bool closed_by_this_thread() const { return closer_.load() == std::this_thread::get_id(); }
 
  private:
   std::atomic<int> inside_{0};
   std::atomic<bool> closed_{false};
+  std::atomic<std::thread::id> closer_{};
   std::mutex turn_;
   std::condition_variable opened_;
 };
