@@ -394,10 +394,12 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& fol
 Result<Image> CaptureWriter::store(std::span<const std::byte> bytes, const Image* base) {
   Image image;
   image.size = bytes.size();
+  std::vector<std::byte> own;  // What is hashed must be what is stored, though somebody may be writing to `bytes`.
   for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
     bool like = base && base->size == bytes.size();
-    KERNELIFT_ASSIGN(Hash hash, store_chunk(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)),
-                                            like ? &base->chunks[at / kChunkBytes] : nullptr));
+    auto chunk = bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at));
+    own.assign(chunk.begin(), chunk.end());
+    KERNELIFT_ASSIGN(Hash hash, store_chunk(own, like ? &base->chunks[at / kChunkBytes] : nullptr));
     image.chunks.push_back(hash);
   }
   return image;

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "core/base/chunk_store.h"
 #include "core/base/file.h"
@@ -455,6 +457,26 @@ TEST_F(CaptureTest, NeverReturnsWrongBytesForADamagedCapture) {
       }
     }
     overwrite(folder_ / name, original);
+  }
+}
+
+TEST(Capture, MemoryThatIsWrittenWhileItIsStoredDamagesNothing) {
+  auto scratch = std::move(*TemporaryFolder::create("kernelift-capture-test"));
+  auto writer = std::move(*CaptureWriter::create(scratch.path() / "capture"));
+  std::vector<std::atomic<uint64_t>> memory(kChunkBytes / 2);  // Four chunks.
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (uint64_t i = 0; !over; ++i) memory[i * 4099 % memory.size()].store(i, std::memory_order_relaxed);
+  });
+  std::vector<Image> images;
+  for (int i = 0; i < 8; ++i) images.push_back(*writer->store(std::as_bytes(std::span(memory))));
+  over = true;
+  other.join();
+  auto capture = Capture::open(scratch.path() / "capture");
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  for (auto& image : images) {
+    auto bytes = capture->load(image);
+    EXPECT_TRUE(bytes.ok()) << bytes.error().message;
   }
 }
 

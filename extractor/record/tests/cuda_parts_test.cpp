@@ -250,6 +250,19 @@ TEST_F(ImagesTest, ReadsPinnedMemoryWhereItLies) {
   EXPECT_TRUE(equal(read_back(*image)));
 }
 
+TEST_F(ImagesTest, PinnedMemoryThatIsWrittenMeanwhileDamagesNothing) {
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (uint64_t i = 0; !over; ++i) reinterpret_cast<std::atomic<uint64_t>&>(memory_[i * 4099 % memory_.size()]) = i;
+  });
+  images_.begin(*writer_, false);
+  auto image = images_.image(address(), size(), MemoryKind::HostMapped);
+  over = true;
+  other.join();
+  ASSERT_TRUE(image.ok());
+  EXPECT_EQ(read_back(*image).size(), size());
+}
+
 TEST_F(ImagesTest, StoresWhileItLooksForAddressesAndReadsAgainOnlyWhatChanged) {
   int target = 0;
   memory_[7'000'001] = reinterpret_cast<uint64_t>(&target);

@@ -13,6 +13,7 @@ struct Images::Pass {
   const Image* base = nullptr;                 ///< Of equal size, or null.
   Image image;
   std::vector<std::vector<AddressFound>> found;  ///< By chunk.
+  bool shared = false;                           ///< The application's threads may write to it meanwhile.
   std::mutex turn;
   std::atomic<bool> failed{false};
   Status status;
@@ -24,6 +25,12 @@ struct Images::Pass {
   }
   void take(size_t chunk, std::span<const std::byte> bytes, uint64_t address) {
     if (failed) return;
+    // What is hashed must be what is stored, or the chunk reads as damaged.
+    std::vector<std::byte> own;
+    if (shared) {
+      own.assign(bytes.begin(), bytes.end());
+      bytes = own;
+    }
     if (allocations) found[chunk] = find_addresses(bytes, address + chunk * kChunkBytes, address, *allocations);
     if (!writer) return;
     auto hash = writer->store_chunk(bytes, base ? &base->chunks[chunk] : nullptr);
@@ -67,6 +74,7 @@ Status Images::stream(uint64_t address, uint64_t size, MemoryKind kind, Pass& pa
     return status.ok() ? std::move(pass.status) : std::move(status);
   };
   if (const std::byte* direct = source_.direct(address, kind)) {
+    pass.shared = true;
     give(work[0], direct, 0, size);
     return settle(done());
   }
