@@ -267,10 +267,11 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   if (capturing && stillness_.capturing(launch.stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || capturing || taking_.off()) return;
-  if (!kernel.refusal.empty()) {
+  // A kernel of a library finds its context by the stream alone; its memory cannot be read so.
+  if (!kernel.refusal.empty() || !call.context) {
     if (kernel.refusal_said.exchange(true)) return;
     std::lock_guard lock(turn_);
-    archive_.omit(kernel.key, kernel.refusal);
+    archive_.omit(kernel.key, call.context ? kernel.refusal : "it was launched by a thread without a current context");
     return;
   }
   auto arguments = pack_arguments(launch, kernel.layout);
@@ -332,7 +333,7 @@ void CudaRecorder::look_into_graphs() {
 
 bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
   look_into_graphs();
-  if (pattern_.wants_nothing() || stillness_.capturing()) return false;
+  if (pattern_.wants_nothing() || stillness_.capturing() || !call.context) return false;
   auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
   auto graph = graph_recorder_.wanted(launch.hGraph);
   if (!graph) return false;

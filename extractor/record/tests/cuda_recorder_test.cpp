@@ -183,6 +183,21 @@ TEST_F(CudaRecorderTest, GivesUpOnADeviceThatDoesNotComeToRestAndStopsTryingInTh
   EXPECT_EQ(found->instances()[0].launch_index, 2u) << "the first it could have";
 }
 
+TEST_F(CudaRecorderTest, RefusesALaunchWithoutACurrentContextAndTakesTheNextThatHasOne) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  auto context = std::exchange(context_, nullptr);
+  launch(memory, 1);
+  context_ = context;
+  launch(memory, 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int): it was launched by a thread without a current context"));
+  ASSERT_EQ(found->instances().size(), 1u);
+  EXPECT_EQ(found->instances()[0].launch_index, 1u);
+}
+
 TEST_F(CudaRecorderTest, DropsAFailedLaunchAndMemoryTheDriverNoLongerKnows) {
   auto& recorder = start();
   auto& memory = allocate(1000);

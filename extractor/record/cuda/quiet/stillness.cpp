@@ -67,6 +67,7 @@ bool Stillness::streams_idle(CUcontext context) {
 }
 
 bool Stillness::wait(CUcontext context, Deadline deadline) {
+  if (!context) return false;
   while (!streams_idle(context)) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kPoll);
