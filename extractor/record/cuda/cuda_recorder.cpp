@@ -266,7 +266,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   if (launch.geometry.grid.count() == 0 || launch.geometry.block.count() == 0) return;
   if (capturing && stillness_.capturing(launch.stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
-  if (!kernel.wanted || capturing || taking_.off()) return;
+  if (!kernel.wanted || capturing || taking_.off() || kernel.given_up) return;
   // A kernel of a library finds its context by the stream alone; its memory cannot be read so.
   if (!kernel.refusal.empty() || !call.context) {
     if (kernel.refusal_said.exchange(true)) return;
@@ -354,7 +354,7 @@ bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   OwnCall ours;
   OwnTime timer(own_seconds_, &turn_);
   NoFileSizeSignal guard;
-  if (!taking_.be_alone(launch_text(kernel.key, index), call.context)) return false;
+  if (!taking_.be_alone(kernel, launch_text(kernel.key, index), call.context)) return false;
   std::optional<CapturedInstance> instance;
   try {
     instance = taking_.before({kernel, index, launch.geometry, std::move(arguments), decode_settings(cbid, launch)},
@@ -394,7 +394,7 @@ void CudaRecorder::take_after(CUresult launched) {
       archive_.omit(launch_text(instance.kernel, instance.launch_index),
                     "the driver did not launch it: " + cuda_error_text(driver_, launched));
   }
-  if (launched != CUDA_SUCCESS || !kernel || !taking_.after(instance, pending_->context, known_us))
+  if (launched != CUDA_SUCCESS || !kernel || !taking_.after(*kernel, instance, pending_->context, known_us))
     return settle(correlation, nullptr);
   settle(correlation, &instance);
   std::lock_guard lock(turn_);

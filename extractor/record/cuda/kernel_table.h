@@ -26,10 +26,12 @@ struct CudaKernel {
   std::vector<Parameter> layout;
   std::string refusal;  ///< Why no launch of it can be captured, or empty.
   std::atomic<bool> refusal_said{false};
+  std::atomic<bool> given_up{false};  ///< Its images were tried for often enough.
   // Under the recorder's lock:
   std::optional<InstanceChooser> chooser;
   std::string mark;  ///< In its instances' ids; empty before the first.
   double longest_us = 0;
+  int abandoned_in_a_row = 0;
 };
 
 class KernelTable {

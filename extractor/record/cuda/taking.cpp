@@ -9,14 +9,14 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
 constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
-constexpr int kMostAbandonedInARow = 3;
+constexpr int kMostAbandonedOfAKernel = 3, kMostAbandonedInARow = 10;  ///< Each may have cost as long as the patience.
 
 }  // namespace
 
-bool Taking::be_alone(const std::string& what, CUcontext context) {
+bool Taking::be_alone(CudaKernel& kernel, const std::string& what, CUcontext context) {
   auto deadline = std::chrono::steady_clock::now() + kPatience;
   if (!gate_.close(deadline)) {
-    abandoned(what, "other threads' calls to the driver did not end within 2 s");
+    abandoned(kernel, what, "other threads' calls to the driver did not end within 2 s");
     return false;
   }
   // However this ends: a thread that takes no image is inside the gate again, and others go on.
@@ -28,7 +28,7 @@ bool Taking::be_alone(const std::string& what, CUcontext context) {
   } back{this};
   if (stillness_.capturing()) return false;
   if (!stillness_.wait(context, deadline)) {
-    abandoned(what, "the device was not idle within 2 s (a stream may be waiting for the application)");
+    abandoned(kernel, what, "the device was not idle within 2 s (a stream may be waiting for the application)");
     return false;
   }
   back.taking = nullptr;
@@ -57,6 +57,7 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   if (!taken.ok()) {
     bool trouble = taken.error().exit != Exit::Refused;
     if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
+    if (trouble && ++kernel.abandoned_in_a_row >= kMostAbandonedOfAKernel) kernel.given_up = true;
     if (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow) off_ = true;
     return std::nullopt;
   }
@@ -64,17 +65,17 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   return std::move(taken->instance);
 }
 
-bool Taking::wait(const std::string& what, CUcontext context, double known_us) {
+bool Taking::wait(CudaKernel& kernel, const std::string& what, CUcontext context, double known_us) {
   auto patience =
       std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
   if (stillness_.wait(context, std::chrono::steady_clock::now() + patience)) return true;
-  abandoned(what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
+  abandoned(kernel, what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
   return false;
 }
 
-bool Taking::after(CapturedInstance& instance, CUcontext context, double known_us) {
+bool Taking::after(CudaKernel& kernel, CapturedInstance& instance, CUcontext context, double known_us) {
   std::string what = launch_text(instance.kernel, instance.launch_index);
-  if (!wait(what, context, known_us)) return false;
+  if (!wait(kernel, what, context, known_us)) return false;
   Status status = environment_error("out of memory");
   try {
     status = snapshots_.after(context, instance);
@@ -86,7 +87,8 @@ bool Taking::after(CapturedInstance& instance, CUcontext context, double known_u
     off_ = true;
     return false;
   }
-  abandoned_in_a_row_ = 0;
+  std::lock_guard lock(turn_);
+  abandoned_in_a_row_ = kernel.abandoned_in_a_row = 0;
   return true;
 }
 
@@ -96,9 +98,12 @@ void Taking::stop(const std::string& what, const std::string& why) {
   off_ = true;
 }
 
-void Taking::abandoned(const std::string& what, const std::string& why) {
+void Taking::abandoned(CudaKernel& kernel, const std::string& what, const std::string& why) {
   std::lock_guard lock(turn_);
   archive_.omit(what, why);
+  if (++kernel.abandoned_in_a_row >= kMostAbandonedOfAKernel && !kernel.given_up.exchange(true))
+    archive_.omit(kernel.key, "so it was " + std::to_string(kMostAbandonedOfAKernel) +
+                                  " times in a row; no more images of it are taken");
   if (++abandoned_in_a_row_ < kMostAbandonedInARow) return;
   archive_.omit("everything from " + what,
                 "so it was " + std::to_string(abandoned_in_a_row_) + " times in a row; no more images are taken");

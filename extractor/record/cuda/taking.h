@@ -30,16 +30,16 @@ class Taking {
 
   /// EXPECTS: the thread is inside the gate. True: the gate is closed by this thread, and the device idle. False, with
   /// a note where there is something to say: inside as before.
-  bool be_alone(const std::string& what, CUcontext context);
+  bool be_alone(CudaKernel& kernel, const std::string& what, CUcontext context);
   /// Opens the gate again; the thread is inside.
   void be_one_of_many() { gate_.open(), gate_.enter(); }
   /// The images before it runs. Nothing, with a note: they are not to be had.
   std::optional<CapturedInstance> before(Launch launch, CUcontext context);
   /// Waits for it to end, and stores the images after it. False, with a note, if that cannot be; `known_us` is how long
   /// the kernel has taken before.
-  bool after(CapturedInstance& instance, CUcontext context, double known_us);
+  bool after(CudaKernel& kernel, CapturedInstance& instance, CUcontext context, double known_us);
   /// Waits for what was just started; false, with a note, if it does not end in time.
-  bool wait(const std::string& what, CUcontext context, double known_us);
+  bool wait(CudaKernel& kernel, const std::string& what, CUcontext context, double known_us);
 
   /// No more images, for this process's life.
   bool off() const { return off_; }
@@ -47,7 +47,7 @@ class Taking {
   void stop(const std::string& what, const std::string& why);
 
  private:
-  void abandoned(const std::string& what, const std::string& why);
+  void abandoned(CudaKernel& kernel, const std::string& what, const std::string& why);
 
   const RecordConfig& config_;
   Gate& gate_;
@@ -55,7 +55,7 @@ class Taking {
   Snapshots& snapshots_;
   Archive& archive_;
   std::mutex& turn_;
-  int abandoned_in_a_row_ = 0;  ///< By the thread that closed the gate.
+  int abandoned_in_a_row_ = 0;  ///< Of whatever kernel; under the lock.
   std::atomic<bool> off_{false};
 };
 

@@ -109,7 +109,7 @@ class CudaRecorderTest : public ::testing::Test {
     uint64_t word = 0xdeadbeef;
     CUpti_CallbackData data{};
     data.functionParams = &parameters, data.functionReturnValue = &result, data.correlationData = &word;
-    data.correlationId = ++correlation_, data.symbolName = kName, data.context = context_;
+    data.correlationId = ++correlation_, data.symbolName = name_, data.context = context_;
     data.callbackSite = CUPTI_API_ENTER;
     deliver_(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
     if (result == CUDA_SUCCESS) work();
@@ -129,7 +129,7 @@ class CudaRecorderTest : public ::testing::Test {
     int* address = memory.data();
     void* arguments[] = {&address, &add};
     cuLaunchKernel_params parameters{
-        reinterpret_cast<CUfunction>(0x4000), grid, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+        function_, grid, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
     call(
         CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters,
         [&] {
@@ -142,7 +142,7 @@ class CudaRecorderTest : public ::testing::Test {
   /// What CUPTI will tell of a kernel of the call that is being made.
   void ran(double microseconds, uint64_t graph_node = 0) {
     CUpti_ActivityKernel10 record{};
-    record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = kName, record.correlationId = correlation_;
+    record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record.name = name_, record.correlationId = correlation_;
     record.gridX = 4, record.gridY = record.gridZ = 1, record.blockX = 32, record.blockY = record.blockZ = 1;
     record.end = uint64_t(microseconds * 1e3) + (record.start = 1000);
     record.graphNodeId = graph_node;
@@ -184,6 +184,8 @@ class CudaRecorderTest : public ::testing::Test {
   void (*ran_)(const CUpti_ActivityKernel10*) = nullptr;
   std::string cupti_;
   uint32_t correlation_ = 0;
+  const char* name_ = kName;                                   ///< Of the kernel that is launched…
+  CUfunction function_ = reinterpret_cast<CUfunction>(0x4000);  ///< …and its handle.
   CUcontext context_ = reinterpret_cast<CUcontext>(8);
 };
 

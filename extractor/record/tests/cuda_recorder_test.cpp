@@ -198,6 +198,23 @@ TEST_F(CudaRecorderTest, RefusesALaunchWithoutACurrentContextAndTakesTheNextThat
   EXPECT_EQ(found->instances()[0].launch_index, 1u);
 }
 
+TEST_F(CudaRecorderTest, AKernelWhoseImagesCannotBeHadIsGivenUpAloneAndByName) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  stuck = true;
+  for (int i = 0; i < 3; ++i) launch(memory, 1);
+  stuck = false;
+  launch(memory, 1);
+  name_ = "_Z5otherPii", function_ = reinterpret_cast<CUfunction>(0x8000);
+  launch(memory, 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int): so it was 3 times in a row; no more images of it are taken"));
+  ASSERT_EQ(found->instances().size(), 1u);
+  EXPECT_EQ(found->instances()[0].kernel, "other(int*,int)");
+}
+
 TEST_F(CudaRecorderTest, DropsAFailedLaunchAndMemoryTheDriverNoLongerKnows) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -47,7 +47,7 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       if (!begun) {
         Launch launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, stream_text(stream),
                       launch_text(kernel->key, index), correlation};
-        if (!begin(launch, handle)) {
+        if (!begin(launch, *kernel, handle)) {
           hopeless = true;
           continue;
         }
@@ -73,11 +73,11 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
   auto [scalars, fresh] = seen.scalars.try_emplace(node.traits.geometry, node.traits.scalars);
   if (!fresh && scalars->second != node.traits.scalars) scalars->second = kSeveralScalars;
   if (!refusal.empty()) note(kernel.key, refusal);
-  return refusal.empty() && kernel.chooser->wants(node.traits) && !archive_.stopped();
+  return refusal.empty() && !kernel.given_up && kernel.chooser->wants(node.traits) && !archive_.stopped();
 }
 
-bool GraphRecorder::begin(Launch& launch, CUgraphExec handle) {
-  if (!taking_.be_alone(launch.what, launch.context)) return false;
+bool GraphRecorder::begin(Launch& launch, CudaKernel& kernel, CUgraphExec handle) {
+  if (!taking_.be_alone(kernel, launch.what, launch.context)) return false;
   // Until now another thread may have destroyed what names its nodes.
   Status switched = done();
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
@@ -124,13 +124,13 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
       known_us = kernel.longest_us;
     }
     if (trouble(launch.parts.run_before(step))) return false;
-    if (!taking_.wait(what, launch.context, 0)) return false;
+    if (!taking_.wait(kernel, what, launch.context, 0)) return false;
     auto settings = node.settings;
     settings.stream = launch.stream;
     auto instance = taking_.before({kernel, index, node.geometry, node.arguments, std::move(settings)}, launch.context);
     if (!instance) return true;
     if (trouble(launch.parts.run(step))) return false;
-    if (!taking_.after(*instance, launch.context, known_us)) return false;
+    if (!taking_.after(kernel, *instance, launch.context, known_us)) return false;
     std::lock_guard lock(turn_);
     kernel.chooser->captured(node.traits, instance->id, changes_memory(*instance));
     auto twins = std::count_if(launch.graph->kernels.begin(), launch.graph->kernels.end(), [&](auto& other) {

@@ -56,7 +56,7 @@ class GraphRecorder {
 
   void note(const std::string& key, const std::string& why);
   /// Closes the gate and switches the nodes off. False, or an exception: neither.
-  bool begin(Launch& launch, CUgraphExec handle);
+  bool begin(Launch& launch, CudaKernel& kernel, CUgraphExec handle);
   /// Nodes that the driver would not switch as the application had them: named, and an end of all images.
   void note_astray(const Launch& launch, const std::vector<size_t>& steps) noexcept;
   bool chosen(const ExecutableGraph& graph, const GraphKernel& node, CudaKernel& kernel, CUcontext context);
