@@ -368,19 +368,22 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
 
 namespace {
 
-bool has_barrier_within(const clang::Stmt* root, int depth) {
+using Names = std::initializer_list<const char*>;  ///< Beginnings of them.
+constexpr Names kBlockBarriers = {"__syncthreads", "__barrier_sync", "sync"};
+constexpr Names kBarriers = {"__sync", "__barrier_sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"};
+
+bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
   bool found = false;
   walk(root, [&](const clang::Stmt* statement) {
     auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
     if (!call) return !found;
     std::string name;
     if (auto* callee = call->getDirectCallee(); callee && callee->getIdentifier()) name = callee->getName().str();
-    for (auto* word : {"__sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"})
-      found |= name.starts_with(word);
+    for (auto* word : barriers) found |= name.starts_with(word);
     auto* definition = visible_callee(call);
     bool own = definition && call->getBeginLoc().isValid() &&
                definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
-    if (own && depth > 0) found |= has_barrier_within(definition->getBody(), depth - 1);
+    if (own && depth > 0) found |= has_barrier_within(definition->getBody(), barriers, depth - 1);
     // What cannot be seen may wait: calls through pointers, unresolved names, methods such as block.sync().
     else if (!call->getDirectCallee() || llvm::isa<clang::CXXMemberCallExpr>(call)) found = true;
     return !found;
@@ -390,7 +393,8 @@ bool has_barrier_within(const clang::Stmt* root, int depth) {
 
 }  // namespace
 
-bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kCallDepth); }
+bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBarriers, kCallDepth); }
+bool has_block_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBlockBarriers, kCallDepth); }
 
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
   if (array->getType().isRestrictQualified()) return false;   // The program says so itself.

@@ -96,6 +96,8 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);
 /// __syncthreads and its kin, warp shuffles and votes.
 bool has_barrier(const clang::Stmt* root);
+/// Those for which all warps of a block wait.
+bool has_block_barrier(const clang::Stmt* root);
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function);
 /// The variable of the expression if, parentheses and implicit casts aside, it is a plain name.
 const clang::VarDecl* named_variable(const clang::Expr* expression);

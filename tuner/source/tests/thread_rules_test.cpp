@@ -442,6 +442,19 @@ TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
   EXPECT_EQ(after("merge_blocks", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "") << "jam's to do";
 }
 
+TEST(MergeBlocks, RepeatsNoBarriers) {
+  auto with = [](const std::string& body, const std::string& head = "") {
+    return after("merge_blocks", head + "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  };
+  EXPECT_EQ(with("  while (y[i] > 1) {\n    float half = y[i] / 2;\n    __syncthreads();\n    y[i] = half;\n  }"), "") << "threads leave the first loop for the second one's barriers";
+  EXPECT_EQ(with("  if (i < n) {\n    __syncthreads();\n    y[i] = 1;\n  }"), "");
+  const std::string summing = "__device__ float sum_of(float v) {\n  __shared__ float s[32];\n  s[threadIdx.x] = v;\n  WAIT\n  return s[0] + s[31];\n}\n";
+  auto summed = [&](const std::string& wait) { return with("  float sum = sum_of(y[i]);\n  __syncthreads();\n  y[i] = sum;", std::string(summing).replace(summing.find("WAIT"), 4, wait)); };
+  EXPECT_EQ(summed("__syncthreads();"), "") << "the second call writes what the first one's threads have not read yet";
+  const std::string by_warps = "__device__ float sum_of(float v) {\n  return v + __shfl_xor_sync(0xffffffffu, v, 1);\n}\n";
+  EXPECT_THAT(with("  float sum = sum_of(y[i]);\n  __syncthreads();\n  y[i] = sum;", by_warps), HasSubstr("sum_1 = sum_of(y[i_1]);"));
+}
+
 TEST(TurnBlock, LetsThreadsChangePlaces) {
   const std::string columns = "__global__ void k(const float *a, float *b, int n) {\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
                               "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";

@@ -278,6 +278,9 @@ bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const
     pieces.push_back({indent, text});
     return true;
   }
+  // One neighbour's threads could wait where those that are past it have the next one's to do: around barriers in loops that
+  // end by thread, or in a function whose shared memory serves one call after the other.
+  if (has_block_barrier(statement)) return false;
   // In one loop none of the neighbours' loads would come before the first one's stores.
   bool reads = reads_memory(statement), writes = writes_memory(statement);
   Piece* last = pieces.empty() ? nullptr : &pieces.back();
