@@ -257,7 +257,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   CudaKernel* found;
   {
     OwnCall ours;
-    found = kernels_.find(launched_function(cbid, call.functionParams), call.symbolName, capturing);
+    found = kernels_.find(launched_function(cbid, call.functionParams), call.context, call.symbolName, capturing);
   }
   if (!found) return;
   CudaKernel& kernel = *found;

@@ -28,22 +28,23 @@ std::optional<std::vector<Parameter>> ask_layout(const CudaDriver& driver, CUfun
   return std::nullopt;
 }
 
-bool uses_textures(const CudaDriver& driver, const CudaKernel& kernel) {
+bool uses_textures(const CudaDriver& driver, const std::string& mangled, const KernelCode& code) {
   constexpr int kFirstKnownEncoding = 70;
-  auto& symbols = kernel.code.image->symbols;
+  auto& symbols = code.image->symbols;
   int version = 0;
-  driver.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, kernel.code.function);
+  driver.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, code.function);
   auto& kernels = symbols.texture_kernels;
   return version >= kFirstKnownEncoding &&
-         (symbols.texture_functions || std::find(kernels.begin(), kernels.end(), kernel.mangled) != kernels.end());
+         (symbols.texture_functions || std::find(kernels.begin(), kernels.end(), mangled) != kernels.end());
 }
 
 }  // namespace
 
-CudaKernel* KernelTable::find(CUfunction handle, const char* symbol, bool busy) {
+CudaKernel* KernelTable::find(CUfunction handle, CUcontext context, const char* symbol, bool busy) {
   struct Entry {
     const KernelTable* table = nullptr;
     CUfunction handle = nullptr;
+    CUcontext context = nullptr;
     uint64_t generation = 0;
     CudaKernel* kernel = nullptr;
   };
@@ -51,18 +52,18 @@ CudaKernel* KernelTable::find(CUfunction handle, const char* symbol, bool busy) 
   static thread_local Entry entries[kEntries];
   Entry& entry = entries[(reinterpret_cast<uintptr_t>(handle) / kHandleAlignment) % kEntries];
   uint64_t generation = modules_.generation();
-  if (entry.handle == handle && entry.generation == generation && entry.table == this) [[likely]]
+  if (entry.handle == handle && entry.context == context && entry.generation == generation && entry.table == this) [[likely]]
     return entry.kernel;
-  CudaKernel* kernel = look_up(handle, symbol, busy);
-  if (kernel) entry = {this, handle, modules_.generation(), kernel};
+  CudaKernel* kernel = look_up(handle, context, symbol, busy);
+  if (kernel) entry = {this, handle, context, modules_.generation(), kernel};
   return kernel;
 }
 
-CudaKernel* KernelTable::look_up(CUfunction handle, const char* symbol, bool busy) {
+CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy) {
   {
     std::lock_guard lock(turn_);
     if (handles_generation_ != modules_.generation()) by_handle_.clear(), handles_generation_ = modules_.generation();
-    if (auto known = by_handle_.find(handle); known != by_handle_.end()) return known->second;
+    if (auto known = by_handle_.find({handle, context}); known != by_handle_.end()) return known->second;
   }
   std::string mangled = symbol ? symbol : "";
   std::string key = canonical_key(mangled), identity = mangled;
@@ -77,23 +78,22 @@ CudaKernel* KernelTable::look_up(CUfunction handle, const char* symbol, bool bus
   std::lock_guard lock(turn_);
   auto& slot = by_identity_[identity];
   if (!slot) {
-    slot = make(handle, std::move(mangled), std::move(key), std::move(code));
+    slot = make(handle, std::move(mangled), std::move(key), code);
     slot->wanted = wanted;
     slot->identity = std::move(identity);
     if (wanted) slot->chooser.emplace(config_.instances, config_.skip);
-  } else if (wanted) {
-    slot->code = std::move(code);  // The same code, loaded again: its variables have moved.
   }
-  by_handle_[handle] = slot.get();
+  if (wanted) slot->codes[context] = std::move(code);  // If it was loaded again, its variables have moved.
+  by_handle_[{handle, context}] = slot.get();
   return slot.get();
 }
 
 std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string mangled, std::string key,
-                                              KernelCode code) {
+                                              const KernelCode& code) {
   auto kernel = std::make_unique<CudaKernel>();
-  kernel->mangled = std::move(mangled), kernel->key = std::move(key), kernel->code = std::move(code);
-  if (!kernel->code.function) return kernel;
-  if (kernel->code.image && uses_textures(driver_, *kernel))
+  kernel->mangled = std::move(mangled), kernel->key = std::move(key);
+  if (!code.function) return kernel;
+  if (code.image && uses_textures(driver_, kernel->mangled, code))
     kernel->refusal = "it reads or writes a texture or surface; the arrays behind those cannot be captured";
   else if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
   else kernel->refusal = "the driver does not tell its parameters; NVIDIA's driver 550 or newer does";

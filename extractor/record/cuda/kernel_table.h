@@ -1,8 +1,10 @@
-// The kernels seen so far: by the handle that a launch names (a look-up in a small table of the thread's own, no lock),
+// The kernels seen so far: by the handle that a launch names and its context, since a CUkernel is one handle for all GPUs
+// (a look-up in a small table of the thread's own, no lock),
 // and by what they are, a name and the code behind it, since handles come and go with modules and several modules may
 // hold a kernel of one name.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,7 +24,7 @@ struct CudaKernel {
   std::atomic<uint64_t> launches{0};
   // Of wanted kernels. Set once, before the kernel is handed out:
   std::string identity;  ///< Name and code.
-  KernelCode code;
+  std::map<CUcontext, KernelCode> codes;  ///< Where that lies. Changes only inside the gate, so those who closed it may look.
   std::vector<Parameter> layout;
   std::string refusal;  ///< Why no launch of it can be captured, or empty.
   std::atomic<bool> refusal_said{false};
@@ -40,12 +42,12 @@ class KernelTable {
       : config_(config), pattern_(pattern), driver_(driver), modules_(modules) {}
   /// `symbol` is the name CUPTI gives. Null when the kernel cannot be looked at now (`busy`: a stream is capturing, and
   /// it is one whose code has to be asked for).
-  CudaKernel* find(CUfunction handle, const char* symbol, bool busy);
+  CudaKernel* find(CUfunction handle, CUcontext context, const char* symbol, bool busy);
   std::vector<CudaKernel*> all() const;
 
  private:
-  CudaKernel* look_up(CUfunction handle, const char* symbol, bool busy);
-  std::unique_ptr<CudaKernel> make(CUfunction handle, std::string mangled, std::string key, KernelCode code);
+  CudaKernel* look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy);
+  std::unique_ptr<CudaKernel> make(CUfunction handle, std::string mangled, std::string key, const KernelCode& code);
 
   const RecordConfig& config_;
   const KernelPattern& pattern_;
@@ -53,7 +55,7 @@ class KernelTable {
   Modules& modules_;
   mutable std::mutex turn_;
   uint64_t handles_generation_ = 0;
-  std::unordered_map<CUfunction, CudaKernel*> by_handle_;
+  std::map<std::pair<CUfunction, CUcontext>, CudaKernel*> by_handle_;
   std::unordered_map<std::string, std::unique_ptr<CudaKernel>> by_identity_;
 };
 

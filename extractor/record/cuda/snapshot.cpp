@@ -63,10 +63,10 @@ void Snapshots::discover(const std::vector<std::byte>& arguments, CUcontext cont
   }
 }
 
-void Snapshots::ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const {
+void Snapshots::ask_settings(const KernelCode& code, LaunchSettings& settings) const {
   auto attribute = [&](CUfunction_attribute which) {
     int value = 0;
-    if (kernel.code.function) driver_.cuFuncGetAttribute(&value, which, kernel.code.function);
+    if (code.function) driver_.cuFuncGetAttribute(&value, which, code.function);
     return value;
   };
   settings.max_dynamic_shared = uint32_t(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
@@ -94,7 +94,7 @@ void Snapshots::ask_settings(const CudaKernel& kernel, LaunchSettings& settings)
 Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, std::mutex& archive_turn) {
   Taken taken{std::move(request.instance), {}};
   CapturedInstance& instance = taken.instance;
-  const KernelCode& code = request.kernel.code;
+  const KernelCode& code = request.code;
   discover(instance.arguments, request.context);
   auto live = allocations_.map(modules_);
   std::vector<ReachRoot> roots;
@@ -132,7 +132,7 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (!archive.has_room(request.what, regions, variable_bytes, request.most_bytes))
       return refused("");  // Said already.
   }
-  ask_settings(request.kernel, instance.settings);
+  ask_settings(code, instance.settings);
   for (auto& region : regions) {
     bool own_variable = false;
     for (auto& variable : code.variables) own_variable |= variable.address == region.address;

@@ -25,7 +25,7 @@ class Snapshots {
   /// Kernel, launch and arguments as the caller knows them; `instance` brings id, names and settings.
   struct Request {
     CUcontext context;
-    const CudaKernel& kernel;
+    const KernelCode& code;  ///< In that context.
     CapturedInstance instance;
     std::string what;  ///< "launch 3 of k(int*)"
     uint64_t most_bytes;
@@ -45,7 +45,7 @@ class Snapshots {
   PerContext& per_context(CUcontext context);
   /// Asks the driver about argument words that look like addresses and are not known.
   void discover(const std::vector<std::byte>& arguments, CUcontext context);
-  void ask_settings(const CudaKernel& kernel, LaunchSettings& settings) const;
+  void ask_settings(const KernelCode& code, LaunchSettings& settings) const;
 
   const CudaDriver& driver_;
   Allocations& allocations_;

@@ -38,14 +38,15 @@ bool Taking::be_alone(CudaKernel& kernel, const std::string& what, CUcontext con
 std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context) {
   CudaKernel& kernel = launch.kernel;
   std::string what = launch_text(kernel.key, launch.index);
-  Snapshots::Request request{context, kernel, {}, what, config_.instance_bytes, config_.all_memory};
+  const KernelCode& code = kernel.codes[context];
+  Snapshots::Request request{context, code, {}, what, config_.instance_bytes, config_.all_memory};
   CapturedInstance& instance = request.instance;
   {
     std::lock_guard lock(turn_);
     if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.identity);
   }
   instance.id = instance_id(kernel.mark, launch.index);
-  instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = kernel.code.source_stem;
+  instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = code.source_stem;
   instance.launch_index = launch.index, instance.geometry = launch.geometry;
   instance.arguments = std::move(launch.arguments), instance.parameters = kernel.layout;
   instance.settings = std::move(launch.settings);

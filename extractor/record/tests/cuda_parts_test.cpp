@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
 #include "extractor/record/cuda/cupti/detour.h"
+#include "extractor/record/cuda/kernel_table.h"
 #include "extractor/record/cuda/last_touch.h"
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
@@ -439,6 +440,41 @@ TEST(Modules, TellsModulesOfOneKernelNameApartByTheirVariables) {
   driver.cuPointerGetAttribute = nullptr;
   modules.unloaded(2);
   EXPECT_FALSE(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "_Z1kPf").image) << "sizes do not fit";
+}
+
+TEST(KernelTable, KnowsTheVariablesOfOneHandleInEveryContext) {
+  static uint64_t current = 0;
+  CudaDriver driver;
+  driver.cuFuncGetModule = [](CUmodule* module, CUfunction function) {
+    *module = reinterpret_cast<CUmodule>(function);
+    return reinterpret_cast<uint64_t>(function) == 16 ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;  // That is a CUkernel.
+  };
+  driver.cuKernelGetFunction = [](CUfunction* function, CUkernel) {
+    return *function = reinterpret_cast<CUfunction>(current * 0x1000), CUDA_SUCCESS;
+  };
+  driver.cuModuleGetGlobal = [](CUdeviceptr* address, size_t* size, CUmodule module, const char* name) {
+    *address = reinterpret_cast<uint64_t>(module) + (name[0] == 't' ? 0x100 : 0), *size = name[0] == 't' ? 64 : 4;
+    return name[0] == 's' ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  };
+  driver.cuFuncGetAttribute = [](int*, CUfunction_attribute, CUfunction) { return CUDA_SUCCESS; };
+  RecordConfig config;
+  KernelPattern pattern(config);
+  Modules modules;
+  modules.loaded(1, sample_image(64));
+  KernelTable kernels(config, pattern, driver, modules);
+  auto handle = reinterpret_cast<CUfunction>(16);
+  CudaKernel* kernel = nullptr;
+  for (int round = 0; round < 2; ++round)
+    for (uint64_t context : {1, 2}) {
+      current = context;
+      auto* found = kernels.find(handle, reinterpret_cast<CUcontext>(context), "_Z1kPf", false);
+      ASSERT_TRUE(found);
+      EXPECT_TRUE(!kernel || kernel == found) << "one kernel, wherever it runs";
+      kernel = found;
+      auto& variables = kernel->codes[reinterpret_cast<CUcontext>(context)].variables;
+      ASSERT_EQ(variables.size(), 2u);
+      EXPECT_EQ(variables[0].address, context * 0x1000 + 0x100);
+    }
 }
 
 TEST(Modules, KnowNothingOfAHandleThatIsGone) {

@@ -52,6 +52,7 @@ inline CudaDriver fake_driver() {
   yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute),
       yes(driver.cuDriverGetVersion);
   yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
+  driver.cuCtxGetCurrent = [](CUcontext* context) { return *context = reinterpret_cast<CUcontext>(8), CUDA_SUCCESS; };
   driver.cuDeviceGetName = [](char* into, int size, CUdevice) {
     std::exchange(while_a_device_is_named, [] {})();
     return std::snprintf(into, size_t(size), "Fake"), CUDA_SUCCESS;

@@ -40,7 +40,7 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
     for (size_t step : graph->order) {
       if (!graph->kernels[step] || (begun && !begun->parts.enabled(step))) continue;
       const GraphKernel& node = *graph->kernels[step];
-      CudaKernel* kernel = kernels_.find(node.handle, node.name.c_str(), false);
+      CudaKernel* kernel = kernels_.find(node.handle, context, node.name.c_str(), false);
       if (!kernel || !kernel->chooser) continue;
       uint64_t index = kernel->launches.fetch_add(1, std::memory_order_relaxed);
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;

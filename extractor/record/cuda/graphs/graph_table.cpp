@@ -277,7 +277,9 @@ std::optional<GraphKernel> GraphTable::read_kernel(const CUDA_KERNEL_NODE_PARAMS
     kernel.handle = from.func;
   if (!kernel.handle || !name) return std::nullopt;
   kernel.name = name;
-  CudaKernel* known = kernels_.find(kernel.handle, name, false);
+  CUcontext current = nullptr;
+  driver_.cuCtxGetCurrent(&current);
+  CudaKernel* known = kernels_.find(kernel.handle, current, name, false);
   if (!known || !known->wanted) return std::nullopt;
   kernel.context = from.ctx;
   CudaLaunch launch;
