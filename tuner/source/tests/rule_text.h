@@ -59,6 +59,14 @@ inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
   return known;
 }
 
+/// Blocks and a grid of two dimensions.
+inline RuleContext plane(uint32_t blocks = 64, uint32_t y = 8) {
+  RuleContext known;
+  known.kernel = "k";
+  known.geometries = {{{blocks, blocks, 1}, {32, y, 1}}};
+  return known;
+}
+
 inline const Rule& rule_called(std::string_view name) {
   auto& rules = all_rules();
   auto found = std::find_if(rules.begin(), rules.end(), [&](auto* rule) { return name == rule->name; });
