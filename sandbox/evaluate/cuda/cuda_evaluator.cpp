@@ -219,7 +219,7 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
   }
   auto [answer, sure] = judge(lane, trial_code(candidate, image), inquiry);
   Verdict verdict = answer.value_or(abandoned());
-  if (!sure) return verdict;
+  if (!sure || !judged(verdict)) return verdict;
   std::lock_guard lock(mutex_);
   measured_[key] = verdict;
   double low = verdict.speedup_low();

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "core/model/evaluator.h"
+
 namespace kernelift {
 namespace {
 
@@ -63,6 +65,7 @@ TrialFailure GpuRunner::failure_of(const DeviceOutcome& outcome) {
     case DeviceFault::LaunchRefused: return {Outcome::LaunchFailed, outcome.detail};
     case DeviceFault::OverResources: return {Outcome::OverResources, outcome.detail};
     case DeviceFault::TimedOut: return {Outcome::TimedOut, outcome.detail};
+    case DeviceFault::Lost: lost_ = true; return {Outcome::LaunchFailed, "the GPU itself failed: " + outcome.detail};
     default: return {Outcome::Crashed, outcome.detail};
   }
 }
@@ -211,7 +214,8 @@ void GpuRunner::wait_until_calm() {
   constexpr auto kBetweenChecks = 50ms, kPause = 100ms;
   constexpr int kPatience = 20;
   if (Deadline::clock::now() < clocks_checked_) return;
-  for (int i = 0; i < kPatience && device_.clocks().throttled; ++i) std::this_thread::sleep_for(kPause);
+  calm_ = !device_.clocks().throttled;
+  for (int i = 0; i < kPatience && !calm_; ++i) std::this_thread::sleep_for(kPause), calm_ = !device_.clocks().throttled;
   clocks_checked_ = after(kBetweenChecks);
 }
 
@@ -247,11 +251,14 @@ GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candi
       samples.failure = failure_of(outcome);
       return samples;
     }
-    // Samples taken while something held the clock down are taken again.
-    if (tries < kTries && Deadline::clock::now() >= clocks_checked_ && device_.clocks().throttled) {
+    // Samples taken while something held the clock down are taken again, or marked in the end.
+    bool due = Deadline::clock::now() >= clocks_checked_;
+    if (due) calm_ = !device_.clocks().throttled;
+    if (due && !calm_ && tries < kTries) {
       ++tries, wait_until_calm();
       continue;
     }
+    if (!calm_) throttled_ += now;
     const double* next = outcome.seconds.data();
     for (int round = 0; round < now; ++round, ++taken)
       for (int turn = 0; turn < 2; ++turn, next += batch)
@@ -377,7 +384,7 @@ bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
 }
 
 std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
-  inquiry_ = inquiry;
+  inquiry_ = inquiry, throttled_ = 0;
   Verdict verdict;
   verdict.stage = Stage::Time;
   if (ended()) return std::nullopt;
@@ -393,6 +400,12 @@ std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inq
     return verdict;
   }
   judge(code, verdict);
+  if (lost_) verdict.counters[kNotJudged] = 1;  // Any candidate might have met it.
+  if (throttled_ > 0) {
+    verdict.counters["throttled_samples"] = throttled_;
+    verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled_) +
+                      " of its samples were taken while the GPU's clock was held down, which did not pass";
+  }
   if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
   for (auto& [fact, value] : code.facts()) verdict.counters[fact] = value;
   return verdict;

@@ -172,6 +172,9 @@ class GpuRunner {
   Inquiry inquiry_;
   Deadline clocks_checked_{};
   bool usable_ = true;
+  bool lost_ = false;  ///< By no fault of a candidate.
+  bool calm_ = true;   ///< When the clocks were last looked at.
+  int throttled_ = 0;  ///< Samples of this inquiry that were kept though the clock was held down.
 };
 
 /// Order of instances: most of the kernel's time first.

@@ -99,6 +99,7 @@ inline std::map<std::string, FakeImage> images() {
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
+  add("is lost", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Lost, "uncorrectable ECC error"}; });
   add("hangs", [](const Scale&) { return FakeRun{1e6}; });
   add("too big", [](const Scale&) { return FakeRun{}; });
   all["too big"].kernels["right"].shared_bytes = 300 << 10;

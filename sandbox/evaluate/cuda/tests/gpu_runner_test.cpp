@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "core/model/evaluator.h"
 #include "sandbox/evaluate/cuda/tests/fake_images.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
@@ -326,6 +329,26 @@ TEST(GpuRunner, IsOfNoFurtherUseAfterAFaultOrAHang) {
     EXPECT_EQ(rig.judge(image).outcome, outcome);
     EXPECT_FALSE(rig.runner->usable());
   }
+}
+
+TEST(GpuRunner, BlamesNoCandidateForAGpuThatFails) {
+  Rig rig(scale());
+  Verdict verdict = rig.judge("is lost");
+  EXPECT_FALSE(judged(verdict)) << verdict.text();
+  EXPECT_THAT(verdict.detail, HasSubstr("the GPU itself failed: uncorrectable ECC error"));
+  EXPECT_FALSE(rig.runner->usable());
+  Rig other(scale());
+  EXPECT_TRUE(judged(other.judge("faults")));
+}
+
+TEST(GpuRunner, SaysWhichSamplesWereTakenWhileTheClockWasHeldDown) {
+  Rig rig(scale());
+  EXPECT_FALSE(rig.judge("faster").counters.contains("throttled_samples"));
+  rig.device.throttled = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));  // The clocks are not looked at all the time.
+  Verdict verdict = rig.judge("faster");
+  EXPECT_GT(verdict.counters["throttled_samples"], 0) << verdict.text();
+  EXPECT_THAT(verdict.detail, HasSubstr("clock was held down"));
 }
 
 TEST(GpuRunner, RefusesWhatTheDeviceCannotHold) {
