@@ -144,6 +144,9 @@ def find_kernel(scan, name):
 
 def copy_of(mep, suffix):
     copy = mep.with_name(mep.name + "-" + suffix)
+    number = 2
+    while copy.exists():  # The same kind of mistake once more.
+        copy, number = mep.with_name(f"{mep.name}-{suffix}-{number}"), number + 1
     shutil.copytree(mep, copy, copy_function=os.link)
     (copy / "mep.json").unlink()
     return copy, json.loads((mep / "mep.json").read_text())

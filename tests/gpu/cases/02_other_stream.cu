@@ -1,15 +1,18 @@
 // Case 2: work is pending on another stream when the kernel is launched. A recorder that waits for the launch's own stream
 // alone reads the other half of the allocation while it is being written; the writes show up as this kernel's, and
-// no replay of this kernel can reproduce them. Only a wait for the whole device before the first image is right.
-//! launches: slow_fill == 4
+// no replay of this kernel can reproduce them. Only a wait for the whole device before the first image is right. The other
+// work is not recorded itself: its own images would wait for it. It writes all the while, so that no two looks are alike.
+//! record: --kernel upper_half
 //! launches: upper_half == 4
+//! instances: upper_half >= 1
 //! replay: upper_half
 //! breaks: after-as-before
 #include "case.h"
 
-__global__ void slow_fill(float* to, int n, float value, long long cycles) {
+__global__ void slow_fill(volatile float* to, int n, float value, long long cycles) {
   long long begin = clock64();
-  while (clock64() - begin < cycles) {}
+  for (long long now = begin; now - begin < cycles; now = clock64())
+    for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = float(now & 0xffff);
   for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = value + float(i);
 }
 
@@ -25,7 +28,7 @@ int main() {
   CUDA(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));
   CUDA(cudaStreamCreateWithFlags(&quick, cudaStreamNonBlocking));
   for (int step = 0; step < 4; ++step) {
-    slow_fill<<<1, 256, 0, slow>>>(both, kHalf, float(step), 40'000'000);
+    slow_fill<<<1, 256, 0, slow>>>(both, kHalf, float(step), 400'000'000);
     upper_half<<<kHalf / 256, 256, 0, quick>>>(both + kHalf, kHalf);
   }
   CUDA(cudaDeviceSynchronize());

@@ -1,29 +1,39 @@
-// Case 18: the application is killed (SIGKILL) while it runs. What was finished until then must be readable, the rest
-// named as missing; a half-written instance must not be taken for a whole one.
+// Case 18: the application is killed (SIGKILL) in the middle of a capture: the second launch has a gigabyte that nobody has seen
+// before, and a thread kills the process 10 ms after it was asked for. What was finished until then must be readable; a
+// half-written instance must not be taken for a whole one.
 //! run: die
 //! killed: 9
-//! record: --instances 2
-//! capture-instances: before_the_end >= 1
+//! record: --instances 4 --mib 4096
+//! capture-instances: before_the_end == 1
 //! replay: before_the_end
+#include <atomic>
 #include <csignal>
 
 #include "case.h"
 
-__global__ void before_the_end(float* values, int n, float by) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void before_the_end(unsigned* values, size_t n, unsigned by) {
+  size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
   if (i < n) values[i] = values[i] * by + 1;
 }
 
 int main(int count, char**) {
-  constexpr int kCount = 1 << 20;
-  auto* values = device_array(ramp(kCount));
-  for (int step = 0; step < 40; ++step) {
-    before_the_end<<<kCount / 256, 256>>>(values, kCount, float(1 + step % 3));
-    CUDA(cudaDeviceSynchronize());
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+  constexpr size_t kSmall = 1 << 16, kLarge = size_t(1) << 28;
+  auto* small = device_array(std::vector<unsigned>(kSmall, 3));
+  unsigned* large = nullptr;
+  CUDA(cudaMalloc(&large, kLarge * sizeof(unsigned)));
+  before_the_end<<<kSmall / 256, 256>>>(small, kSmall, 2);
+  CUDA(cudaDeviceSynchronize());
   std::printf("about to end\n");
   std::fflush(stdout);
-  if (count > 1) raise(SIGKILL);
+  std::atomic<bool> asked{false};
+  std::thread killer([&] {
+    while (!asked) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (count > 1) raise(SIGKILL);
+  });
+  asked = true;
+  before_the_end<<<unsigned(kLarge / 256), 256>>>(large, kLarge, 5);
+  killer.join();
+  CUDA(cudaDeviceSynchronize());
   return end(true);
 }

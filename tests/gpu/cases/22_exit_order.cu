@@ -3,7 +3,7 @@
 // are destroyed before the last launch crashes here, one that waits for its threads in the wrong order never ends.
 //! exit: 7
 //! launches: late_step >= 2
-//! instances: late_step >= 1
+//! instances: late_step >= 2
 //! replay: late_step
 //! breaks: after-as-before
 #include "case.h"

@@ -4,6 +4,7 @@
 //! instances: count_and_write >= 1
 //! replay: count_and_write
 //! planted: wrong count_and_write: if (blockIdx.x == 0 && threadIdx.x == 0) pool[n] += 1;
+//! planted: wrong count_and_write: if (blockIdx.x == 0 && threadIdx.x == 0) { pool[0] = pool[0] + 1; return; }
 #include "case.h"
 
 __global__ void count_and_write(float* pool, int n, int counter_at) {
