@@ -332,6 +332,14 @@ TEST_F(GpuRecorder, LeavesThreadsStreamsAndGraphCapturesAlone) {
   }
 }
 
+TEST_F(GpuRecorder, LeavesAloneThoseWhoMakeStreamsOrCaptureTheirOwn) {
+  for (auto mode : {"streams", "own-streams"}) {
+    SCOPED_TRACE(mode);
+    auto outcome = record({"trouble", mode});  // Same output, same exit code, within a minute.
+    EXPECT_FALSE(outcome.instances.empty()) << omissions(outcome);
+  }
+}
+
 TEST_F(GpuRecorder, GivesUpOnAnImageThatTheApplicationWouldWaitForEver) {
   auto outcome = record({"trouble", "host-flag"});
   EXPECT_THAT(omissions(outcome), HasSubstr("not idle within 2 s"));
@@ -371,6 +379,28 @@ TEST_F(GpuRecorder, LetsGoOfCuptiWhenTheApplicationWantsIt) {
       ASSERT_TRUE(profile(outcome, "work"));
       EXPECT_EQ(profile(outcome, "work")->count, 5u) << "those before";
     }
+}
+
+TEST_F(GpuRecorder, LeavesRecordsToAnApplicationThatAskedForThemBeforeItUsedCuda) {
+  for (bool profile_only : {false, true}) {
+    request.config.profile_only = profile_only;
+    record({"own_profiler", "early", request.cupti.string()});  // Same output: it has all of its twelve records.
+  }
+}
+
+TEST_F(GpuRecorder, TakesEachGpusOwnVariables) {
+  int count = 0;
+  auto ask = reinterpret_cast<int (*)(int*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuDeviceGetCount"));
+  if (!ask || ask(&count) != 0 || count < 2) GTEST_SKIP() << "one GPU only";
+  auto outcome = record({"two_gpus"});
+  ASSERT_TRUE(capture && capture->instances().size() >= 2) << omissions(outcome);
+  for (auto& one : capture->instances()) {
+    int gpu = int(one.launch_index % 2);
+    for (auto& variable : one.variables)
+      if (variable.key == "factor") EXPECT_EQ(value<int>(variable.before), 10 + gpu) << one.id;
+      else if (variable.key == "calls") EXPECT_EQ(value<int>(variable.after), value<int>(variable.before) + 1) << one.id;
+    EXPECT_EQ(value<int>(one.regions.at(0).after, 3), value<int>(one.regions.at(0).before, 3) + 10 + gpu) << one.id;
+  }
 }
 
 TEST_F(GpuRecorder, NamesTheBytesOfALaunchThatIsTooLarge) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <string>
@@ -100,8 +101,66 @@ int host_flag() {
   return first(data) == 7 && first(other) == 200 ? 0 : 1;
 }
 
+/// Streams come and go on other threads while launches are recorded and something is always pending.
+int streams() {
+  int *flag, *data = fresh();
+  CHECK(cudaHostAlloc(&flag, sizeof(int), cudaHostAllocMapped));
+  std::atomic<bool> over{false};
+  std::vector<std::thread> makers;
+  for (int t = 0; t < 4; ++t)
+    makers.emplace_back([&] {
+      while (!over) {
+        cudaStream_t stream;
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaStreamDestroy(stream));
+      }
+    });
+  for (int i = 0; i < 65; ++i) {
+    launch(data);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  over = true;
+  for (auto& maker : makers) maker.join();
+  std::printf("%d\n", first(data));
+  return first(data) == 65 ? 0 : 1;
+}
+
+/// Two threads capture their own per-thread streams, one of them much longer, while a third launches what is wanted.
+int own_streams() {
+  int *here = fresh(), *there = fresh(), *other = fresh();
+  CHECK(cudaDeviceSynchronize());
+  std::atomic<int> captures{0}, wrong{0};
+  auto capture = [&](int* data, int milliseconds) {
+    cudaGraph_t graph;
+    CHECK(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeRelaxed));
+    ++captures;
+    count<<<kCount / 256, 256, 0, cudaStreamPerThread>>>(data, kCount);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    wrong += cudaStreamEndCapture(cudaStreamPerThread, &graph) != cudaSuccess;
+    captures += 10;
+  };
+  std::thread brief(capture, here, 20), lasting(capture, there, 300);
+  while (captures < 11) std::this_thread::yield();  // One is over, one goes on.
+  cudaStream_t stream;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (int i = 0; i < 9; ++i) launch(other, stream);
+  brief.join(), lasting.join();
+  launch(other, stream);  // Its images can be taken.
+  CHECK(cudaStreamSynchronize(stream));
+  std::printf("wrong %d %d\n", wrong.load(), first(other));
+  return wrong + (first(other) != 10);
+}
+
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "streams") return streams();
+  if (mode == "own-streams") return own_streams();
+  if (mode == "exit-in-handler") {  // As many programs end at Ctrl-C, though they should not.
+    std::signal(SIGALRM, [](int) { std::exit(5); });
+    int* data = fresh();
+    ualarm(argc > 2 ? useconds_t(std::stoi(argv[2])) : 30'000, 0);
+    for (;;) launch(data);
+  }
   if (mode == "threads") return threads();
   if (mode == "host-flag") return host_flag();
   if (mode == "fork-first") {  // Workers that are forked before anybody uses CUDA.
