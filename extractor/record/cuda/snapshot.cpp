@@ -15,7 +15,8 @@ constexpr uint64_t kLowestAddress = 1 << 16, kHighestAddress = uint64_t(1) << 56
 /// the application's context.
 class Verified : public MemoryReader {
  public:
-  Verified(const CudaDriver& driver, MemoryReader& reader) : driver_(driver), reader_(reader) {
+  Verified(const CudaDriver& driver, const Allocations& allocations, MemoryReader& reader)
+      : driver_(driver), allocations_(allocations), reader_(reader) {
     driver_.cuCtxGetDevice(&device_);
   }
   Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
@@ -26,14 +27,32 @@ class Verified : public MemoryReader {
         gone.insert(address);
         return std::vector<AddressFound>();
       }
+      if (!may_be_read(address, size)) {
+        gone.insert(address), barred.insert(address);
+        return std::vector<AddressFound>();
+      }
       if (first.device >= 0 && first.device != device_) elsewhere.insert(address);
     }
     return reader_.look_through(address, size, kind, allocations);
   }
-  std::set<uint64_t> gone, elsewhere;
+  std::set<uint64_t> gone, barred, elsewhere;  ///< Barred ones are gone, too.
 
  private:
+  /// Mapped memory has no rights until it is given them.
+  bool may_be_read(uint64_t address, uint64_t size) const {
+    if (!driver_.cuMemGetAccess) return true;
+    CUmemLocation here{};
+    here.type = CU_MEM_LOCATION_TYPE_DEVICE, here.id = device_;
+    for (uint64_t mapping : allocations_.mappings(address, size)) {
+      unsigned long long rights = 0;
+      if (driver_.cuMemGetAccess(&rights, &here, mapping) == CUDA_SUCCESS && rights == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        return false;
+    }
+    return true;
+  }
+
   const CudaDriver& driver_;
+  const Allocations& allocations_;
   MemoryReader& reader_;
   CUdevice device_ = 0;
 };
@@ -113,7 +132,7 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (!archive.open()) return environment_error("recording has been switched off");
   }
   here.images.begin(archive.writer(), surely_fits);
-  Verified memory(driver_, here.images);
+  Verified memory(driver_, allocations_, here.images);
   KERNELIFT_ASSIGN(auto regions,
                    reachable(instance.arguments, instance.parameters, roots, *live, memory, request.most_bytes,
                              request.all_memory));
@@ -121,7 +140,9 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
       taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
-                            ") is left out: the driver no longer knows it");
+                            ") is left out: " +
+                            (memory.barred.contains(region.address) ? "it is mapped without rights of access on this GPU"
+                                                                    : "the driver no longer knows it"));
     else if (memory.elsewhere.contains(region.address))
       taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
                             ") lies on another GPU; its content is captured, its place is not");

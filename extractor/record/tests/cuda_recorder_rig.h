@@ -15,6 +15,7 @@ namespace kernelift {
 namespace fs = std::filesystem;
 
 inline std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
+inline uint64_t barred_memory = 0;                   ///< Mapped without rights of access.
 inline std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
 inline std::atomic<bool> capture_open{false}, stuck{false};
 
@@ -52,6 +53,9 @@ inline CudaDriver fake_driver() {
   yes(driver.cuFuncGetAttribute), yes(driver.cuDeviceGet), yes(driver.cuDeviceGetAttribute),
       yes(driver.cuDriverGetVersion);
   yes(driver.cuCtxGetDevice), yes(driver.cuFuncGetModule), yes<CUDA_ERROR_NOT_FOUND>(driver.cuModuleGetGlobal);
+  driver.cuMemGetAccess = [](unsigned long long* rights, const CUmemLocation*, CUdeviceptr address) {
+    return *rights = barred_memory == address ? 0 : 3, CUDA_SUCCESS;
+  };
   driver.cuCtxGetCurrent = [](CUcontext* context) { return *context = reinterpret_cast<CUcontext>(8), CUDA_SUCCESS; };
   driver.cuDeviceGetName = [](char* into, int size, CUdevice) {
     std::exchange(while_a_device_is_named, [] {})();

@@ -215,6 +215,27 @@ TEST_F(CudaRecorderTest, AKernelWhoseImagesCannotBeHadIsGivenUpAloneAndByName) {
   EXPECT_EQ(found->instances()[0].kernel, "other(int*,int)");
 }
 
+TEST_F(CudaRecorderTest, ReadsNoMappedMemoryThatHasNoRightsOfAccess) {
+  for (bool barred : {false, true}) {
+    auto scratch = std::move(*TemporaryFolder::create("kernelift-cuda-recorder-test"));
+    config_.folder = scratch.path().string();
+    auto& recorder = start();
+    auto& memory = *new std::vector<int>(1000);
+    auto address = reinterpret_cast<CUdeviceptr>(memory.data());
+    device_memory[address] = 4000;
+    call(CUPTI_DRIVER_TRACE_CBID_cuMemMap, cuMemMap_params{address, 4000, 0, 0, 0});
+    barred_memory = barred ? address : 0;
+    launch(memory, 1);
+    barred_memory = 0;
+    recorder.finish();
+    reinterpret_cast<CUptiResult (*)(CUpti_SubscriberHandle)>(dlsym(library_, "cuptiUnsubscribe"))(nullptr);
+    auto found = Capture::open(scratch.path() / ("process-" + std::to_string(getpid())));
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(found->instances().at(0).regions.size(), barred ? 0u : 1u);
+    EXPECT_EQ(omissions(*found).find("without rights of access") != std::string::npos, barred);
+  }
+}
+
 TEST_F(CudaRecorderTest, DropsAFailedLaunchAndMemoryTheDriverNoLongerKnows) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -51,6 +51,14 @@ void Allocations::mapped(uint64_t address, uint64_t size) {
   ++version_;
 }
 
+std::vector<uint64_t> Allocations::mappings(uint64_t address, uint64_t size) const {
+  std::lock_guard lock(turn_);
+  std::vector<uint64_t> list;
+  for (auto at = mapped_.lower_bound(address); at != mapped_.end() && at->first < address + size; ++at)
+    list.push_back(at->first);
+  return list;
+}
+
 void Allocations::unmapped(uint64_t address, uint64_t size) {
   std::lock_guard lock(turn_);
   auto from = mapped_.lower_bound(address), to = mapped_.lower_bound(address + size);

@@ -30,6 +30,8 @@ class Allocations {
   void added(uint64_t address, uint64_t size, MemoryKind kind, CUcontext context);
   void removed(uint64_t address);
   void mapped(uint64_t address, uint64_t size);  ///< By cuMemMap: belongs to no context.
+  /// Where mappings begin inside that memory.
+  std::vector<uint64_t> mappings(uint64_t address, uint64_t size) const;
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
