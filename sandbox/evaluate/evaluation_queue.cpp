@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/model/evaluator.h"
 
 namespace kernelift {
 
 EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
+  measurers_ = hooks_.measurers.size();
   for (unsigned i = 0; i < pool_.workers(); ++i) threads_.emplace_back([this] { compile_jobs(); });
   for (unsigned i = 0; i < hooks_.rebuilders; ++i) threads_.emplace_back([this] { rebuild_jobs(); });
   for (auto& measure : hooks_.measurers) threads_.emplace_back([this, &measure] { measure_jobs(measure); });
@@ -144,9 +146,18 @@ void EvaluationQueue::rebuild_jobs() {
 
 void EvaluationQueue::measure_jobs(const Measure& measure) {
   while (auto job = next(to_measure_)) {
-    if (auto verdict = measure(*job)) finish(*job, std::move(*verdict));
+    auto verdict = measure(*job);
+    if (std::exchange(job->measurer_lost, false) && leave_to_others()) return pass_on(std::move(*job), to_measure_);
+    if (verdict) finish(*job, std::move(*verdict));
     else pass_on(std::move(*job), to_rebuild_);
   }
+}
+
+bool EvaluationQueue::leave_to_others() {
+  std::lock_guard lock(mutex_);
+  if (measurers_ <= 1) return false;
+  --measurers_;
+  return true;
 }
 
 TrialCode trial_code(const Candidate& candidate, const std::string& image) {

@@ -26,12 +26,14 @@ struct EvaluationJob {
   uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
   std::optional<Verdict> screened;  ///< The first verdict on what is to be built and measured again.
   CompileReply rebuilt;             ///< What came of that.
+  bool measurer_lost = false;       ///< Its measurer cannot measure anything any more.
 };
 
 class EvaluationQueue {
  public:
   struct Hooks {
     /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be rebuilt.
+    /// With job.measurer_lost set it gets no more jobs, and another takes this one, unless it is the last.
     std::vector<std::function<std::optional<Verdict>(EvaluationJob&)>> measurers;
     /// The other compiler, called from so many threads.
     std::function<CompileReply(const Candidate&)> rebuild;
@@ -68,6 +70,8 @@ class EvaluationQueue {
   void compile_jobs();
   void rebuild_jobs();
   void measure_jobs(const Measure& measure);
+  /// False: nobody else is left.
+  bool leave_to_others();
   /// Waits until `jobs` has one; false: there never will be.
   bool some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
   /// The first of `jobs`, once there is one; nullopt when there never will be.
@@ -83,6 +87,7 @@ class EvaluationQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> to_compile_, to_rebuild_, to_measure_;
+  size_t measurers_ = 0;
   bool closing_ = false;
   uint64_t era_ = 0;
   size_t open_ = 0;         ///< Submitted and not answered.

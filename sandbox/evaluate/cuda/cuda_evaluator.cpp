@@ -233,8 +233,10 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
 std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   std::lock_guard one_at_a_time(lane.busy);
   if (!lane.alive() || !lane.report.judges())
-    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.judges())
+    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.judges()) {
+      job.measurer_lost = true;
       return not_launched(restarted.ok() ? lane.report.complaint() : restarted.error().message);
+    }
   lane.fresh = false;
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
   if (job.screened || !only_as_built_.empty()) return measure_rebuilt(lane, job);

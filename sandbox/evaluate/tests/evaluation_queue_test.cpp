@@ -57,6 +57,37 @@ TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
   go_on.set_value();
 }
 
+TEST(EvaluationQueue, AMeasurerThatIsLostLeavesItsJobsToTheOthers) {
+  MepFixture fixture = scale_mep();
+  CompilePoolOptions options;
+  options.workers = 1, options.few = true;
+  auto baseline = compile_baseline(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+  std::atomic<int> lost = 0;
+  std::promise<void> first_lost;
+  auto may_go_on = first_lost.get_future().share();
+  EvaluationQueue::Hooks hooks;
+  hooks.measurers = {[&](EvaluationJob& job) -> std::optional<Verdict> {
+                       job.measurer_lost = true;
+                       if (++lost == 1) first_lost.set_value();
+                       return not_launched("its GPU does not start");
+                     },
+                     [&](EvaluationJob&) -> std::optional<Verdict> {
+                       may_go_on.wait();
+                       return Verdict();
+                     }};
+  hooks.label = [](const EvaluationJob&, Verdict&) {};
+  EvaluationQueue queue(*baseline->pool, std::move(hooks));
+  std::vector<std::future<Verdict>> verdicts;
+  for (int i = 0; i < 4; ++i) {
+    Candidate candidate;
+    candidate.source = std::string(kScaleSource) + std::string(i, '\n');
+    verdicts.push_back(queue.submit(candidate));
+  }
+  for (auto& verdict : verdicts) EXPECT_TRUE(verdict.get().ok());
+  EXPECT_EQ(lost, 1);
+}
+
 TEST(EvaluationQueue, DoesNotCompileTheOriginalAgain) {
   MepFixture fixture = scale_mep();
   CompilePoolOptions options;
