@@ -24,12 +24,14 @@ __asm__(".symver old_pthread_key_create, __pthread_key_create@GLIBC_2.2.5");
 
 int old_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 int old_pthread_detach(pthread_t);
+int old_pthread_mutex_trylock(pthread_mutex_t*);
 void* old_dlopen(const char*, int);
 void* old_dlsym(void*, const char*);
 char* old_dlerror();
 int old_dladdr(const void*, Dl_info*);
 __asm__(".symver old_pthread_create, pthread_create@GLIBC_2.2.5");
 __asm__(".symver old_pthread_detach, pthread_detach@GLIBC_2.2.5");
+__asm__(".symver old_pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.2.5");
 __asm__(".symver old_dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver old_dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver old_dlerror, dlerror@GLIBC_2.2.5");
@@ -57,6 +59,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return old_pthread_create(thread, attributes, routine, argument);
 }
 int pthread_detach(pthread_t thread) noexcept { return old_pthread_detach(thread); }
+int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept { return old_pthread_mutex_trylock(mutex); }
 void* dlopen(const char* file, int mode) noexcept { return old_dlopen(file, mode); }
 void* dlsym(void* library, const char* name) noexcept { return old_dlsym(library, name); }
 char* dlerror() noexcept { return old_dlerror(); }

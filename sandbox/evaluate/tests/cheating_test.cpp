@@ -74,9 +74,14 @@ TEST_F(CheatingTest, WorkThatIsSkippedWhereItLooksDoneIsCheating) {
   skips.launches = {CandidateLaunch::as_recorded("scale")};
   skips.launches[0].grid[0] = *Expression::parse("8");
   Verdict verdict = evaluator_->submit(skips).get();
-  EXPECT_EQ(verdict.outcome, Outcome::Cheated) << verdict.text();
-  EXPECT_NE(verdict.detail.find("only writing what it leaves"), std::string::npos) << verdict.detail;
-  EXPECT_NE(verdict.detail.find("older answer"), std::string::npos) << verdict.detail;
+  if (verdict.outcome == Outcome::Cheated) {
+    EXPECT_NE(verdict.detail.find("only writing what it leaves"), std::string::npos) << verdict.detail;
+  } else {  // A busy machine hides that it is faster than anything can be, but only until it is to be confirmed.
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    verdict = evaluator_->confirm(skips);
+    EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  }
+  EXPECT_NE(verdict.detail.find("older answer"), std::string::npos) << verdict.text();
 }
 
 TEST_F(CheatingTest, AnHonestRewriteIsConfirmed) {

@@ -110,6 +110,7 @@ class ModeChooser {
     for (Kernel& kernel : device_.kernels) bodies_.insert(kernel.body);
     for (Function& function : *device_.module) {
       if (function.isDeclaration()) continue;
+      hold_overwritten_reads(function);
       facts_[&function] = read_facts(function, bodies_.contains(&function));
       if (function.hasAddressTaken()) address_taken_.push_back(&function);
       number_barriers(function);

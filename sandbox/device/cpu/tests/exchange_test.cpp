@@ -137,5 +137,68 @@ __global__ void guarded(int* out) {
   EXPECT_EQ(image.reason("guarded").find("barrier at "), 0u) << image.reason("guarded");
 }
 
+/// A block's sum, handed to all by one element that the next sum's parts overwrite: no barrier keeps them from it.
+TEST_P(Exchange, OfABlocksSumThatTheNextOneOverwritesComesOutAsOnAGpu) {
+  LowerOptions options;
+  options.force_fibers = GetParam();
+  const TestImage image = build(R"(
+__device__ int warp_sum(int value) {
+  for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(~0u, value, d);
+  return value;
+}
+// One warp adds up what the warps have left, and leaves the sum where its own part was.
+__device__ int through_one(int value, int* s) {
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  value = warp_sum(value);
+  if (lane == 0) s[warp] = value;
+  __syncthreads();
+  if (warp == 0) {
+    value = warp_sum(lane < blockDim.x / 32 ? s[lane] : 0);
+    if (lane == 0) s[0] = value;
+  }
+  __syncthreads();
+  return s[0];
+}
+// Every warp adds up the parts for itself.
+__device__ int through_all(int value, int* s) {
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  value = warp_sum(value);
+  if (lane == 0) s[warp] = value;
+  __syncthreads();
+  value = warp_sum(lane < blockDim.x / 32 ? s[lane] : 0);
+  return __shfl_sync(~0u, value, 0);
+}
+// A tree, with no shuffles.
+__device__ int through_tree(int value, int* s) {
+  s[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) s[threadIdx.x] += s[threadIdx.x + half];
+    __syncthreads();
+  }
+  return s[0];
+}
+#define TWICE(sum)                                              \
+  __global__ void sum##_twice(int* out) {                       \
+    __shared__ int s[256];                                      \
+    int t = blockIdx.x * blockDim.x + threadIdx.x;              \
+    for (int round = 1; round < 4; ++round) {                   \
+      int all = sum(round, s), more = sum(threadIdx.x + all, s); \
+      out[t] += all * 100000 + more;                            \
+    }                                                           \
+  }
+TWICE(through_one)
+TWICE(through_all)
+TWICE(through_tree))",
+                                options);
+  for (const char* kernel : {"through_one_twice", "through_all_twice", "through_tree_twice"}) {
+    std::vector<int> out(2 * 256);
+    ASSERT_TRUE(image.run(kernel, grid(2, 256), out.data()).ok()) << kernel;
+    int expected = 0;
+    for (int round = 1; round < 4; ++round) expected += 256 * round * 100000 + 255 * 128 + 256 * 256 * round;
+    for (int t = 0; t < 512; ++t) ASSERT_EQ(out[t], expected) << kernel << " " << t << " " << image.mode(kernel);
+  }
+}
+
 }  // namespace
 }  // namespace kernelift::cpu

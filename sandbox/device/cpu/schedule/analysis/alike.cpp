@@ -80,7 +80,7 @@ bool Alike::is_alike(Value* value, BasicBlock& where) {
     if (auto* phi = dyn_cast<PHINode>(instruction)) {
       // The count of a loop's steps; a value chosen by the way that a thread came is its own.
       Loop* loop = loops_.getLoopFor(phi->getParent());
-      if (!loop || loop->getHeader() != phi->getParent() || !loop->getLoopPreheader() || !loop->getLoopLatch()) return false;
+      if (!loop || loop->getHeader() != phi->getParent() || !loop->getLoopPredecessor() || !loop->getLoopLatch()) return false;
       for (BasicBlock* from : phi->blocks()) work.push_back({phi->getIncomingValueForBlock(from), from});
       continue;
     }

@@ -26,10 +26,12 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/schedule/analysis/alike.h"
 
 namespace kernelift::cpu {
 
@@ -67,6 +69,20 @@ bool synchronises(const Instruction& instruction) {
          is_service(instruction, Service::grid_sync) || is_service(instruction, Service::lockstep);
 }
 
+/// The whole block, that is.
+bool synchronises_warps(const Instruction& instruction) {
+  return is_service(instruction, Service::barrier) || is_service(instruction, Service::grid_sync);
+}
+
+bool is_plain_barrier(const Instruction& instruction) {
+  if (!is_service(instruction, Service::barrier)) return false;
+  auto is = [&](unsigned argument, uint64_t expected) {
+    const auto* constant = dyn_cast<ConstantInt>(cast<CallInst>(instruction).getArgOperand(argument));
+    return constant && constant->getZExtValue() == expected;
+  };
+  return is(1, 0) && is(2, 0) && is(3, KL_BARRIER_SYNC);
+}
+
 constexpr int64_t kWarpLanes = 32;
 
 class ExchangeFinder {
@@ -97,6 +113,22 @@ class ExchangeFinder {
     return found;
   }
 
+  /// What follows reads behind barriers of what is the same for all warps and is overwritten before the next barrier.
+  SmallVector<Instruction*, 4> behind_overwritten_reads() {
+    SmallVector<Instruction*, 4> found;
+    for (BasicBlock& block : function_) {
+      Instruction* last = nullptr;  // Of several reads one after the other.
+      for (Instruction& instruction : block) {
+        auto* load = dyn_cast<LoadInst>(&instruction);
+        if (load && is_shared_access(*load) && !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) && is_overwritten(*load) &&
+            comes_from_barriers(*load))
+          last = load;
+      }
+      if (last) found.push_back(joined(block) ? &*joined(block)->getFirstInsertionPt() : last->getNextNode());
+    }
+    return found;
+  }
+
   Instruction* find() {
     for (Instruction& instruction : instructions(function_)) {
       const auto* store = dyn_cast<StoreInst>(&instruction);
@@ -115,13 +147,13 @@ class ExchangeFinder {
   }
 
  private:
-  /// The first instruction that is wanted, of those that `from` leads to without a barrier.
-  Instruction* reached_from(Instruction& from, function_ref<bool(Instruction&)> wanted) {
+  /// The first instruction that is wanted, of those that `from` leads to before anything that `ends`.
+  Instruction* reached_from(Instruction& from, function_ref<bool(Instruction&)> wanted, bool (*ends)(const Instruction&) = synchronises) {
     SmallPtrSet<BasicBlock*, 16> seen;
     SmallVector<BasicBlock*, 16> work;
     auto scan = [&](BasicBlock::iterator start, BasicBlock& block) -> Instruction* {
       for (Instruction& instruction : make_range(start, block.end())) {
-        if (synchronises(instruction)) return nullptr;
+        if (ends(instruction)) return nullptr;
         if (wanted(instruction)) return &instruction;
       }
       for (BasicBlock* next : successors(&block))
@@ -134,6 +166,49 @@ class ExchangeFinder {
       if (Instruction* found = scan(block->begin(), *block)) return found;
     }
     return nullptr;
+  }
+
+  /// Nothing is done between barriers and this instruction, on whatever way it is reached.
+  bool comes_from_barriers(Instruction& instruction) {
+    SmallPtrSet<BasicBlock*, 8> seen;
+    SmallVector<BasicBlock*, 8> work;
+    auto walk = [&](BasicBlock& block, BasicBlock::iterator end) {
+      for (Instruction& before : reverse(make_range(block.begin(), end))) {
+        const auto* remark = dyn_cast<IntrinsicInst>(&before);  // What only tells the compiler something.
+        if (is_plain_barrier(before)) return true;
+        if (before.mayHaveSideEffects() && !(remark && remark->isAssumeLikeIntrinsic())) return false;
+      }
+      for (BasicBlock* before : predecessors(&block))
+        if (seen.insert(before).second) work.push_back(before);
+      return !pred_empty(&block);
+    };
+    if (!walk(*instruction.getParent(), instruction.getIterator())) return false;
+    while (!work.empty()) {
+      BasicBlock* block = work.pop_back_val();
+      if (!walk(*block, block->end())) return false;
+    }
+    return true;
+  }
+
+  /// Where threads meet again that only some of run this block: `v = lane < n ? s[lane] : 0`; nullptr if it is no such side.
+  static BasicBlock* joined(BasicBlock& side) {
+    BasicBlock *before = side.getSinglePredecessor(), *join = side.getSingleSuccessor();
+    if (!before || !join || before->getSingleSuccessor()) return nullptr;
+    for (BasicBlock* other : successors(before))
+      if (other != join && other->getSingleSuccessor() != join) return nullptr;
+    return join;
+  }
+
+  /// Before the next barrier, and for all that is known where it was read.
+  bool is_overwritten(LoadInst& read) {
+    const auto variables = shared_variables(read.getPointerOperand());
+    return reached_from(read, [&](Instruction& other) {
+      const auto* atomic = dyn_cast<AtomicRMWInst>(&other);
+      const Value* pointer = isa<StoreInst>(other) ? getLoadStorePointerOperand(&other) : atomic ? atomic->getPointerOperand() : nullptr;
+      if (!pointer || !share_a_variable(variables, shared_variables(pointer))) return false;
+      const SCEV* distance = evolution_.getMinusSCEV(evolution_.getSCEV(const_cast<Value*>(pointer)), evolution_.getSCEV(read.getPointerOperand()));
+      return !isa<SCEVConstant>(distance) || distance->isZero();
+    }, synchronises_warps) != nullptr;
   }
 
   bool reads_own_element(StoreInst& store, LoadInst& load) {
@@ -230,6 +305,13 @@ class ExchangeFinder {
     });
   }
 
+  /// As differs_by_thread, but lanes may disagree: what only the lowest bits of an index tell.
+  bool differs_by_warp(const SCEV* expression) {
+    if (const auto* cut = dyn_cast<SCEVTruncateExpr>(expression); cut && cut->getType()->getIntegerBitWidth() <= Log2_64(kWarpLanes)) return false;
+    if (const auto* unknown = dyn_cast<SCEVUnknown>(expression)) return is_per_thread(unknown->getValue());
+    return any_of(expression->operands(), [&](const SCEV* operand) { return differs_by_warp(operand); });
+  }
+
   bool is_same_for_all(const Value* pointer) { return !differs_by_thread(evolution_.getSCEV(const_cast<Value*>(pointer))); }
 
   bool is_per_thread(Value* value) {
@@ -277,6 +359,21 @@ class ExchangeFinder {
 Exchange find_unsynchronised_exchange(Function& kernel) {
   ExchangeFinder finder(kernel);
   return {finder.find(), finder.find_given()};
+}
+
+void hold_overwritten_reads(Function& function) {
+  SmallVector<Instruction*, 8> barriers;
+  SmallVector<BasicBlock*, 8> stops;
+  for (Instruction& instruction : instructions(function))
+    if (is_plain_barrier(instruction)) barriers.push_back(&instruction), stops.push_back(instruction.getParent());
+  if (barriers.empty()) return;
+  SmallVector<Instruction*, 4> places = ExchangeFinder(function).behind_overwritten_reads();
+  Alike alike(function, /*shared_reads=*/true);
+  for (Instruction* place : places) {
+    stops.push_back(place->getParent());
+    if (alike.stop_together(stops)) barriers.front()->clone()->insertBefore(place->getIterator());
+    else stops.pop_back();
+  }
 }
 
 bool leads_to_shared_memory(const Value* pointer) { return !shared_variables(pointer).empty(); }

@@ -12,6 +12,12 @@ struct Exchange {
 };
 Exchange find_unsynchronised_exchange(llvm::Function& kernel);
 
+/// Right behind a barrier all warps read the same shared elements, and some threads overwrite one before the next barrier:
+/// `__syncthreads(); mean = s[0]; … if (lane == 0) s[warp] = …;`. That is a race too, but one that a GPU hardly ever loses, since
+/// its warps leave a barrier together; threads that run one after another always would. Puts another barrier behind such
+/// reads, where all threads get there together. Programs without races have none.
+void hold_overwritten_reads(llvm::Function& function);
+
 /// Does this pointer lead to shared variables for sure?
 bool leads_to_shared_memory(const llvm::Value* pointer);
 
