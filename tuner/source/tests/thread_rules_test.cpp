@@ -372,6 +372,7 @@ TEST(TurnBlock, LetsThreadsChangePlaces) {
   std::string text = after("turn_block", columns, {}, 0, plane());
   EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned / blockDim.y, turned_y = turned % blockDim.y;\n"));
   EXPECT_THAT(text, HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
+  EXPECT_EQ(after("turn_block", text, {}, 0, plane()), "") << "once";
   EXPECT_NE(after("turn_block", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
   EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
   EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n", {}, 0, plane()), "");

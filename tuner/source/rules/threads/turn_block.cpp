@@ -11,6 +11,14 @@
 namespace kernelift {
 namespace {
 
+/// It says by itself who sits beside whom; perhaps it has been turned already, and once more would turn it back.
+bool numbers_its_threads(const std::string& text) {
+  std::string code = squeezed(blank_comments(text));
+  for (auto* number : {"threadIdx.y*blockDim.x+threadIdx.x", "blockDim.x*threadIdx.y+threadIdx.x", "threadIdx.x+threadIdx.y*blockDim.x", "threadIdx.x+blockDim.x*threadIdx.y"})
+    if (code.find(number) != code.npos) return true;
+  return false;
+}
+
 /// What warps do together depends on who is in them. They need not say so: older code lets the threads of a warp exchange
 /// through shared memory with no barrier.
 bool speaks_of_warps(const std::string& text) {
@@ -25,7 +33,7 @@ bool speaks_of_warps(const std::string& text) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   auto open = kernel ? source.offset(kernel->getBody()->getBeginLoc()) : std::nullopt;
-  if (!open || facts.geometries.empty() || speaks_of_warps(source.text()) || place_is_asked_elsewhere(source)) return {};
+  if (!open || facts.geometries.empty() || speaks_of_warps(source.text()) || numbers_its_threads(source.spelled(kernel->getBody())) || place_is_asked_elsewhere(source)) return {};
   for (auto& geometry : facts.geometries)
     if (geometry.block.x < 2 || geometry.block.y < 2) return {};
   std::string turned = source.fresh_name("turned"), names[2] = {source.fresh_name(turned + "_x"), source.fresh_name(turned + "_y")};
