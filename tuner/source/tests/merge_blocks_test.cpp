@@ -94,5 +94,19 @@ TEST(MergeBlocks, RepeatsNoBarriers) {
   EXPECT_THAT(with("  float sum = sum_of(y[i]);\n  __syncthreads();\n  y[i] = sum;", by_warps), HasSubstr("sum_1 = sum_of(y[i_1]);"));
 }
 
+TEST(MergeBlocks, LeavesAloneWhereThreadsGoPastABarrier) {
+  auto with = [](const std::string& body) {
+    return after("merge_blocks", "__global__ void k(float *y, int n) {\n  __shared__ float s[64];\n  int t = threadIdx.x, i = blockIdx.x * 64 + t;\n  s[t] = y[i];\n" + body + "\n}\n",
+                 {{"x", 2}, {"y", 1}, {"z", 1}});
+  };
+  const std::string inside = " {\n    __syncthreads();\n    y[i] = s[n - 1 - t];\n  }";
+  EXPECT_NE(with("  if (n > 2)" + inside), "");
+  EXPECT_EQ(with("  if (t < n)" + inside), "") << "the others wait for the next turn's barrier";
+  EXPECT_EQ(with("  bool mine = false;\n  if (t < n) mine = true;\n  if (mine)" + inside), "");
+  EXPECT_EQ(with("  for (int j = t; j < n; j += 64)" + inside), "");
+  EXPECT_EQ(with("  for (int j = 0; j < n; ++j) {\n    if (j == t) break;\n    __syncthreads();\n    y[i] = s[t];\n  }"), "");
+  EXPECT_NE(with("  for (int half = 32; half; half /= 2) {\n    if (t < half) s[t] += s[t + half];\n    __syncthreads();\n  }\n  if (t == 0) y[i] = s[0];"), "");
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -47,6 +47,8 @@ class Merger {
   bool declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const;
   bool one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
   std::string name_of(size_t axis, const std::string& number) const;
+  /// All threads of a block come to its barriers, or none: those that go past one would wait at the next turn's.
+  bool threads_wait_together(const std::vector<const clang::Stmt*>& statements) const;
 
   const KernelSource& source_;
   const clang::CompoundStmt* body_;
@@ -113,6 +115,33 @@ std::string Merger::name_of(size_t axis, const std::string& number) const {
   return axes_[axis].second.block + " * " + std::to_string(axes_[axis].second.count) + (number == "0" ? "" : " + " + number);
 }
 
+bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statements) const {
+  Neighbours threads(source_, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
+  threads.spread(statements, {});
+  bool together = true;
+  walk(body_, [&](const clang::Stmt* statement) {
+    const clang::Stmt* condition = nullptr;
+    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) condition = branch->getCond();
+    else if (auto* choice = llvm::dyn_cast<clang::SwitchStmt>(statement)) condition = choice->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) condition = loop->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) condition = loop->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) condition = loop->getCond();
+    if (!condition || threads.axes_of(condition) == 0) return together;
+    // Who leaves a loop, or begins it anew, goes past the barriers of all of it.
+    const clang::Stmt* whole = statement;
+    bool leaves = false;
+    walk(statement, [&](const clang::Stmt* inner) {
+      leaves |= llvm::isa<clang::BreakStmt, clang::ContinueStmt>(inner);
+      return !leaves;
+    });
+    for (auto* up = source_.parent(statement); leaves && up && up != body_; up = source_.parent(up))
+      if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(up)) whole = up;
+    together &= !has_block_barrier(whole);
+    return together;
+  });
+  return together;
+}
+
 /// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory. It seldom
 /// runs and should stay small, loops in it as they are.
 bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
@@ -155,7 +184,7 @@ std::optional<TextEdit> Merger::rewrite() {
   begin_ = start->begin, end_ = *close;
   for (auto& [variable, axes] : neighbours_.dependents())
     if (!variable->hasLocalStorage() && !variable->hasAttr<clang::CUDASharedAttr>()) return std::nullopt;
-  if (!shared_memory_is_plain() || !neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
+  if (!shared_memory_is_plain() || !threads_wait_together(all) || !neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
   std::vector<const clang::Stmt*> statements(first, all.end());
   std::erase_if(statements, [](auto* statement) { return shared_array(statement) && !shared_array(statement)->hasExternalStorage(); });
 
