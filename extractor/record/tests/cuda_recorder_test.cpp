@@ -401,6 +401,16 @@ TEST_F(CudaRecorderTest, LetsGoWhenTheApplicationSubscribesTheNewWay) {
 }
 #endif
 
+TEST_F(CudaRecorderTest, LeavesRecordsToWhoeverAskedForThemBeforeCudaWasUsed) {
+  auto take = reinterpret_cast<decltype(&cuptiActivityRegisterCallbacks)>(dlsym(library_, "cuptiActivityRegisterCallbacks"));
+  take([](uint8_t**, size_t*, size_t*) {}, [](CUcontext, uint32_t, uint8_t*, size_t, size_t) {});
+  static CudaDriver driver = fake_driver();
+  auto started = (*new CudaRecorder(config_, driver)).start(cupti_);
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().exit, Exit::Refused);
+  EXPECT_THAT(started.error().message, HasSubstr("uses CUPTI already"));
+}
+
 TEST_F(CudaRecorderTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {
   auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library_, "cuptiSubscribe"));
   CUpti_SubscriberHandle handle;

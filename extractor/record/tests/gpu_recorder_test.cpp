@@ -384,8 +384,15 @@ TEST_F(GpuRecorder, LetsGoOfCuptiWhenTheApplicationWantsIt) {
 TEST_F(GpuRecorder, LeavesRecordsToAnApplicationThatAskedForThemBeforeItUsedCuda) {
   for (bool profile_only : {false, true}) {
     request.config.profile_only = profile_only;
-    record({"own_profiler", "early", request.cupti.string()});  // Same output: it has all of its twelve records.
+    auto outcome = record({"own_profiler", "early", request.cupti.string()});  // Same output: it has all twelve records.
+    EXPECT_THAT(omissions(outcome), HasSubstr("uses CUPTI already"));
   }
+}
+
+TEST_F(GpuRecorder, RecordsAnApplicationThatHasOpenedCuptiAndDoesNotUseIt) {
+  auto outcome = record({"own_profiler", "loaded", request.cupti.string()});
+  ASSERT_TRUE(profile(outcome, "work"));
+  EXPECT_EQ(profile(outcome, "work")->count, 12u);
 }
 
 TEST_F(GpuRecorder, TakesEachGpusOwnVariables) {

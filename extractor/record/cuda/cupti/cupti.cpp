@@ -49,6 +49,10 @@ std::string Cupti::text(CUptiResult result) const {
   return name ? name : "CUPTI error " + std::to_string(int(result));
 }
 
+bool Cupti::records_are_taken() const {
+  return cuptiActivityFlushAll(0) == CUPTI_SUCCESS;  // Else it is refused as an invalid operation.
+}
+
 bool Cupti::before_others_use_it(void (*tell)()) const {
   bool good = detour_once(reinterpret_cast<void*>(cuptiSubscribe), tell);
   if (cuptiSubscribe_v2) good &= detour_once(cuptiSubscribe_v2, tell);

@@ -26,6 +26,9 @@ struct Cupti {
   /// `path` is the library that the verb found.
   static Result<Cupti> open(const std::string& path);
   std::string text(CUptiResult result) const;
+  /// Whether somebody in this process has asked for activity records. Whoever asks next gets all of them: CUPTI takes
+  /// them from the one before without a word.
+  bool records_are_taken() const;
   /// `tell` is called before anybody next takes CUPTI for himself. False: not in every case.
   bool before_others_use_it(void (*tell)()) const;
 };
