@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "cli/duration.h"
 #include "core/base/result.h"
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
@@ -24,6 +25,15 @@ std::string line_of(const LoopRow& row, const std::string& kernel) {
 }
 
 }  // namespace
+
+std::string too_long_to_tune(const LoopRow& row, double seconds) {
+  // The evaluator runs a long original about eight times and a candidate five times. It counts by what it measures itself,
+  // which may be half of what it was in the application.
+  constexpr double kRuns = 13, kPerhapsFaster = 0.5;
+  if (row.launch_seconds * kRuns * kPerhapsFaster <= seconds) return {};
+  return "its shortest launch that was recorded took " + duration_words(row.launch_seconds) + ", and tuning runs it a dozen times before a first candidate is judged: that is more than the " +
+         duration_words(seconds) + " that it would get; give it more time (--time), or the application a smaller problem";
+}
 
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row) {
   auto number = [](const Json& from, const char* key) { return from.contains(key) && from[key].is_number() ? from[key].get<double>() : 0.0; };

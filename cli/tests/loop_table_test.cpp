@@ -41,6 +41,14 @@ TEST(LoopTable, APatchThatStandsWasKeptThoughAnInterruptionCameAfterIt) {
   EXPECT_EQ(row_of(applied("interrupted", ""), 130, true).outcome, "interrupted");
 }
 
+TEST(LoopTable, ALaunchThatIsTooLongToTuneIsKnownFromItsRecording) {
+  LoopRow row;
+  EXPECT_EQ(too_long_to_tune(row, 5), "") << "not known";
+  row.launch_seconds = 7;
+  EXPECT_THAT(too_long_to_tune(row, 20), HasSubstr("took 7 s, and tuning runs it a dozen times before a first candidate is judged: that is more than the 20 s"));
+  EXPECT_EQ(too_long_to_tune(row, 60), "") << "alone it may run in half the time";
+}
+
 TEST(LoopTable, WhatWasRolledBackCountsForNothing) {
   LoopRow kept = row_of(applied("kept", "git switch main"), 0), back = row_of(applied("not_faster", ""), 1);
   EXPECT_EQ(back.outcome, "rolled back");

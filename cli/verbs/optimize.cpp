@@ -173,6 +173,9 @@ class Loop {
       for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == key;
       LoopRow row;
       row.kernel = key, row.share = share;
+      for (auto& instance : capture.instances())
+        if (double seconds = instance.microseconds * 1e-6; instance.kernel == key && seconds > 0)
+          row.launch_seconds = row.launch_seconds > 0 ? std::min(row.launch_seconds, seconds) : seconds;
       if (!known) rows_.push_back(row);
     }
     return done();
@@ -206,6 +209,7 @@ class Loop {
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
     if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
     if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
+    if (std::string why = too_long_to_tune(row, slice(at)); !why.empty()) return end("skipped", why);
     auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
