@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/executable.h"
 #include "core/model/verdict.h"
 #include "reintegrate/interruption.h"
 #include "tuner/space/mep_space.h"
@@ -66,7 +67,8 @@ Bindings Neighbours::fed(const ScannedKernel& kernel, const KnobReach& change) c
 }
 
 Result<Json> Neighbours::run(std::vector<std::string> words) const {
-  words.insert(words.begin(), fs::read_symlink("/proc/self/exe").string());
+  KERNELIFT_ASSIGN(fs::path kernelift, executable());
+  words.insert(words.begin(), kernelift.string());
   words.insert(words.end(), {"--json", "--device", device_, "--state", context_.state_folder().string()});
   ProcessOptions process;
   process.output_limit = 256 << 20, process.timeout = kLongestStep;

@@ -4,6 +4,7 @@
 #include "cli/neighbours.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
+#include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "reintegrate/apply_best.h"
@@ -59,8 +60,9 @@ Status only(int64_t id, RunOffer& offer, const Run& run) {
 }
 
 /// On the CPU device the application's own build goes through the compiler shims, like the build that was recorded.
-std::string through_shims(const std::string& line, const std::filesystem::path& state) {
-  return join_command({(std::filesystem::read_symlink("/proc/self/exe")).string(), "build", "--device", "cpu", "--state", state.string(), "--",
+Result<std::string> through_shims(const std::string& line, const std::filesystem::path& state) {
+  KERNELIFT_ASSIGN(std::filesystem::path kernelift, executable());
+  return join_command({kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--",
                        "sh", "-c", line});
 }
 
@@ -115,7 +117,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   ApplyRequest& request = offer.request;
   KERNELIFT_TRY(stands_in(request.root, context));
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
-  request.build = options.build.empty() || !cpu ? options.build : through_shims(options.build, state);
+  request.build = options.build;
+  if (cpu && !options.build.empty()) {
+    KERNELIFT_ASSIGN(request.build, through_shims(options.build, state));
+  }
   request.on_cpu = cpu;
   judge_by(options.run, options.check, offer);
   request.branch = options.branch;

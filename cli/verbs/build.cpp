@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "cli/verbs.h"
+#include "core/base/executable.h"
 #include "core/base/file.h"
 #include "reintegrate/interruption.h"
 #include "sandbox/shim/shim.h"
@@ -55,7 +56,8 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   config.device = context.device == "cpu" ? "cpu" : "log";
   config.root = config.state / (config.device == "cpu" ? "toolkit-cpu" : "toolkit-log");
   KERNELIFT_TRY(create_state_folder(config.state));
-  KERNELIFT_TRY(shim::create_toolkit(config, fs::read_symlink("/proc/self/exe")));
+  KERNELIFT_ASSIGN(fs::path kernelift, executable());
+  KERNELIFT_TRY(shim::create_toolkit(config, kernelift));
 
   fs::path log = config.state / "compile_commands.json";
   Logged before = read_log(log);

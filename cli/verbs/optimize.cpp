@@ -11,6 +11,7 @@
 #include "cli/duration.h"
 #include "cli/loop_table.h"
 #include "cli/verbs.h"
+#include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/model/capture.h"
@@ -92,7 +93,8 @@ class Loop {
   Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
     context_.note("\n==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
     Stopwatch watch(spent_[words[0]]);
-    std::vector<std::string> argv{fs::read_symlink("/proc/self/exe").string()};
+    KERNELIFT_ASSIGN(fs::path kernelift, executable());
+    std::vector<std::string> argv{kernelift.string()};
     argv.insert(argv.end(), words.begin(), words.end());
     argv.insert(argv.end(), {"--json", "--state", state_.string()});
     if (!command.empty()) argv.push_back("--");

@@ -1,12 +1,14 @@
 // Claims about core/base: files, processes, hashes, JSON.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
@@ -211,6 +213,23 @@ TEST(TemporaryFolder, IsMadeWhereItIsWantedAndGoesAgain) {
   EXPECT_FALSE(std::filesystem::exists(inside));
   ASSERT_TRUE(write_atomically(outer.path() / "file", std::string_view("x")).ok());
   EXPECT_FALSE(TemporaryFolder::create("a", outer.path() / "file").ok());
+}
+
+TEST(Executable, KnowsThatItWasReplacedWhileItRan) {
+  auto folder = TemporaryFolder::create("kl-executable");
+  fs::path program = folder->path() / "program", other = folder->path() / "other";
+  fs::copy_file("/bin/sleep", program), fs::copy_file("/bin/sleep", other);
+  pid_t child = fork();
+  if (child == 0) execl(program.c_str(), program.c_str(), "60", nullptr), _exit(1);
+  std::string link = "/proc/" + std::to_string(child) + "/exe";
+  while (fs::read_symlink(link) != program) usleep(1000);
+  EXPECT_EQ(*executable_of(link), program);
+  fs::rename(other, program);
+  auto gone = executable_of(link);
+  EXPECT_TRUE(!gone.ok() && gone.error().message.starts_with(program.string() + " was replaced or removed while it ran"));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(executable()->filename(), "kernelift_core_test");
 }
 
 }  // namespace
