@@ -1,6 +1,8 @@
 // The table of services, once: name, type and what the optimiser may know of each.
 #include "sandbox/device/cpu/lower/services.h"
 
+#include <llvm/IR/PatternMatch.h>
+
 namespace kernelift::cpu {
 
 using namespace llvm;
@@ -66,6 +68,11 @@ bool is_service(const Instruction& instruction, Service service) {
   const auto* call = dyn_cast<CallInst>(&instruction);
   const Function* callee = call ? call->getCalledFunction() : nullptr;
   return callee && callee->getName() == kRows[size_t(service)].name;
+}
+
+bool is_block_barrier(const Instruction& instruction) {
+  auto is_zero = [&](unsigned argument) { return match(instruction.getOperand(argument), PatternMatch::m_ZeroInt()); };
+  return is_service(instruction, Service::barrier) && is_zero(1) && is_zero(2);
 }
 
 GlobalVariable* services_global(Module& module) {

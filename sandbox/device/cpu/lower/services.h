@@ -31,6 +31,8 @@ llvm::Function* service_function(llvm::Module&, Service);
 llvm::CallInst* call_service(llvm::IRBuilderBase&, Service, llvm::ArrayRef<llvm::Value*> arguments);
 /// Which service a call is of, if any.
 bool is_service(const llvm::Instruction&, Service);
+/// A form of __syncthreads(): barrier 0, of all threads.
+bool is_block_barrier(const llvm::Instruction&);
 
 /// The global in the image that the loader points at its table.
 llvm::GlobalVariable* services_global(llvm::Module&);

@@ -30,17 +30,11 @@ namespace {
 struct Facts {
   std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, given_exchange, exit, grid, barrier;
   unsigned barriers = 0, warp_waits = 0;
-  bool plain_barriers = true;  ///< All are __syncthreads forms: barrier 0, all threads.
   bool variable_arrays = false;
   std::set<const Value*> exchanged;  ///< Parameters that lead to memory with which values are handed over.
   std::set<Function*> callees;
   bool indirect = false;
 };
-
-bool is_constant(const Value* value, uint64_t expected) {
-  const auto* constant = dyn_cast<ConstantInt>(value);
-  return constant && constant->getZExtValue() == expected;
-}
 
 /// May this pointer lead to shared memory? Parameters, variables and local arrays do not.
 bool may_be_shared(const Value* pointer, bool is_kernel) {
@@ -83,10 +77,7 @@ Facts read_facts(Function& function, bool is_kernel) {
     } else if (is_service(*call, Service::barrier)) {
       ++facts.barriers;
       facts.barrier = place;
-      if (!is_constant(call->getArgOperand(1), 0) || !is_constant(call->getArgOperand(2), 0)) {
-        facts.plain_barriers = false;
-        facts.other_wait = "a named barrier at " + place;
-      }
+      if (!is_block_barrier(instruction)) facts.other_wait = "a named barrier at " + place;
     } else if (is_service(*call, Service::warp) || is_service(*call, Service::active_mask)) {
       ++facts.warp_waits;
       facts.warp = place;
@@ -132,11 +123,8 @@ class ModeChooser {
  private:
   void number_barriers(Function& function) {
     for (Instruction& instruction : instructions(function))
-      if (is_service(instruction, Service::barrier)) {
-        auto* call = cast<CallInst>(&instruction);
-        const bool plain = is_constant(call->getArgOperand(1), 0) && is_constant(call->getArgOperand(2), 0);
-        call->setArgOperand(5, ConstantInt::get(call->getArgOperand(5)->getType(), plain ? ++sites_ : 0));
-      }
+      if (is_service(instruction, Service::barrier))
+        instruction.setOperand(5, ConstantInt::get(Type::getInt32Ty(function.getContext()), is_block_barrier(instruction) ? ++sites_ : 0));
   }
 
   std::set<Function*> reached_by(Function* root) {

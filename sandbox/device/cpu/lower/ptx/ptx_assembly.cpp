@@ -501,9 +501,9 @@ class Translator {
 
   bool match() {
     Type* word = builder_.getInt32Ty();
-    if (!takes(3) || !now_->has("any") || !integral() || (!type()->isIntegerTy(32) && !type()->isIntegerTy(64))) return false;
-    return out(call(type()->isIntegerTy(64) ? "nvvm.match.any.sync.i64" : "nvvm.match.any.sync.i32", word,
-                    {in(2, word), in(1, type())}));
+    const unsigned bits = integral() ? type()->getIntegerBitWidth() : 0;
+    if (!takes(3) || !now_->has("any") || (bits != 32 && bits != 64)) return false;
+    return out(call("nvvm.match.any.sync.i" + std::to_string(bits), word, {in(2, word), in(1, type())}));
   }
 
   bool approximate() {

@@ -27,6 +27,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
@@ -64,23 +65,18 @@ bool share_a_variable(ArrayRef<const CallInst*> some, ArrayRef<const CallInst*> 
   });
 }
 
-bool synchronises(const Instruction& instruction) {
-  return is_service(instruction, Service::barrier) || is_service(instruction, Service::warp) ||
-         is_service(instruction, Service::grid_sync) || is_service(instruction, Service::lockstep);
-}
-
-/// The whole block, that is.
 bool synchronises_warps(const Instruction& instruction) {
   return is_service(instruction, Service::barrier) || is_service(instruction, Service::grid_sync);
 }
 
+/// At least the lanes of a warp, that is.
+bool synchronises(const Instruction& instruction) {
+  return synchronises_warps(instruction) || is_service(instruction, Service::warp) || is_service(instruction, Service::lockstep);
+}
+
+/// __syncthreads() itself.
 bool is_plain_barrier(const Instruction& instruction) {
-  if (!is_service(instruction, Service::barrier)) return false;
-  auto is = [&](unsigned argument, uint64_t expected) {
-    const auto* constant = dyn_cast<ConstantInt>(cast<CallInst>(instruction).getArgOperand(argument));
-    return constant && constant->getZExtValue() == expected;
-  };
-  return is(1, 0) && is(2, 0) && is(3, KL_BARRIER_SYNC);
+  return is_block_barrier(instruction) && match(instruction.getOperand(3), PatternMatch::m_SpecificInt(KL_BARRIER_SYNC));
 }
 
 constexpr int64_t kWarpLanes = 32;
@@ -120,8 +116,8 @@ class ExchangeFinder {
       Instruction* last = nullptr;  // Of several reads one after the other.
       for (Instruction& instruction : block) {
         auto* load = dyn_cast<LoadInst>(&instruction);
-        if (load && is_shared_access(*load) && !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) && is_overwritten(*load) &&
-            comes_from_barriers(*load))
+        if (load && is_shared_access(*load) && comes_from_barriers(*load) && !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) &&
+            is_overwritten(*load))
           last = load;
       }
       if (last) found.push_back(joined(block) ? &*joined(block)->getFirstInsertionPt() : last->getNextNode());
@@ -367,7 +363,8 @@ void hold_overwritten_reads(Function& function) {
   for (Instruction& instruction : instructions(function))
     if (is_plain_barrier(instruction)) barriers.push_back(&instruction), stops.push_back(instruction.getParent());
   if (barriers.empty()) return;
-  SmallVector<Instruction*, 4> places = ExchangeFinder(function).behind_overwritten_reads();
+  const SmallVector<Instruction*, 4> places = ExchangeFinder(function).behind_overwritten_reads();
+  if (places.empty()) return;
   Alike alike(function, /*shared_reads=*/true);
   for (Instruction* place : places) {
     stops.push_back(place->getParent());
