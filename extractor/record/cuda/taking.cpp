@@ -54,14 +54,11 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   try {
     taken = snapshots_.before(std::move(request), archive_, turn_);
   } catch (const std::exception&) {}
-  std::lock_guard lock(turn_);
   if (!taken.ok()) {
-    bool trouble = taken.error().exit != Exit::Refused;
-    if (!taken.error().message.empty()) archive_.omit(what, taken.error().message);
-    if (trouble && ++kernel.abandoned_in_a_row >= kMostAbandonedOfAKernel) kernel.given_up = true;
-    if (trouble && ++abandoned_in_a_row_ >= kMostAbandonedInARow) off_ = true;
+    if (taken.error().exit != Exit::Refused) abandoned(kernel, what, taken.error().message);  // Refusals are said already.
     return std::nullopt;
   }
+  std::lock_guard lock(turn_);
   for (auto& note : taken->notes) archive_.omit(kernel.key, note);
   return std::move(taken->instance);
 }
@@ -91,12 +88,6 @@ bool Taking::after(CudaKernel& kernel, CapturedInstance& instance, CUcontext con
   std::lock_guard lock(turn_);
   abandoned_in_a_row_ = kernel.abandoned_in_a_row = 0;
   return true;
-}
-
-void Taking::stop(const std::string& what, const std::string& why) {
-  std::lock_guard lock(turn_);
-  archive_.omit(what, why);
-  off_ = true;
 }
 
 void Taking::abandoned(CudaKernel& kernel, const std::string& what, const std::string& why) {

@@ -44,7 +44,6 @@ class Taking {
   /// No more images, for this process's life.
   bool off() const { return off_; }
   void stop() { off_ = true; }
-  void stop(const std::string& what, const std::string& why);
 
  private:
   void abandoned(CudaKernel& kernel, const std::string& what, const std::string& why);

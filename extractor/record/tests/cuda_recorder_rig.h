@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 inline std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
 inline uint64_t barred_memory = 0;                   ///< Mapped without rights of access.
 inline std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
-inline std::atomic<bool> capture_open{false}, stuck{false};
+inline std::atomic<bool> capture_open{false}, stuck{false}, unreadable{false};
 
 /// Called once: under the recorder's lock, and while it has the gate closed.
 inline std::function<void()> while_a_device_is_named = [] {}, while_memory_is_copied = [] {};
@@ -68,6 +68,7 @@ inline CudaDriver fake_driver() {
   driver.cuMemAllocHost = [](void** into, size_t bytes) { return *into = std::malloc(bytes), CUDA_SUCCESS; };
   driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream) {
     if (not_in_a_capture() != CUDA_SUCCESS) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (unreadable) return CUDA_ERROR_UNKNOWN;
     std::exchange(while_memory_is_copied, [] {})();
     return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), CUDA_SUCCESS;
   };
@@ -84,7 +85,7 @@ class CudaRecorderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     device_memory.clear();
-    forbidden_calls = 0, capture_open = false, stuck = false;
+    forbidden_calls = 0, capture_open = false, stuck = false, unreadable = false;
     // Each test has a CUPTI of its own: the recorders are never taken down.
     fs::path mine = scratch_.path() / "libcupti_fake.so";
     fs::copy_file(FAKE_CUPTI, mine);

@@ -202,8 +202,11 @@ TEST_F(CudaRecorderTest, AKernelWhoseImagesCannotBeHadIsGivenUpAloneAndByName) {
   auto& recorder = start();
   auto& memory = allocate(1000);
   stuck = true;
-  for (int i = 0; i < 3; ++i) launch(memory, 1);
-  stuck = false;
+  launch(memory, 1);
+  stuck = false, unreadable = true;
+  launch(memory, 1);
+  launch(memory, 1);
+  unreadable = false;
   launch(memory, 1);
   name_ = "_Z5otherPii", function_ = reinterpret_cast<CUfunction>(0x8000);
   launch(memory, 1);

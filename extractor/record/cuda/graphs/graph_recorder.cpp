@@ -98,13 +98,13 @@ bool GraphRecorder::begin(Launch& launch, CudaKernel& kernel, CUgraphExec handle
 
 void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) noexcept try {
   if (!steps.empty()) taking_.stop();
+  std::lock_guard lock(turn_);
   for (size_t step : steps) {
     auto& kernel = launch.graph->kernels[step];
-    taking_.stop(launch.what,
-                 "node " + std::to_string(step) + " of its graph" +
-                     (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
-                     " could not be switched back as the application had it: the application's own results may be "
-                     "wrong from here on, and no more images are taken");
+    archive_.omit(launch.what, "node " + std::to_string(step) + " of its graph" +
+                                   (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
+                                   " could not be switched back as the application had it: the application's own results may be "
+                                   "wrong from here on, and no more images are taken");
   }
 } catch (const std::exception&) {}  // Out of memory: the gate must be opened all the same.
 
