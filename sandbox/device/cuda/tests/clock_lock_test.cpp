@@ -51,6 +51,7 @@ class ClockLockTest : public ::testing::Test {
     pid_t child = fork();
     if (child == 0) {
       setpgid(0, 0);
+      signal(SIGINT, SIG_DFL);  // Ignored in what a script starts in the background.
       auto lock = ClockLock::take(clocks());
       then();
       if (lock.ok()) pause();
