@@ -72,3 +72,16 @@ json() { python3 -c "import json,sys; d=json.load(open('$WORK/.out')); print($1)
 example() { cp -r "$SRC/examples/$1" "$WORK/$1"; cd "$WORK/$1"; }
 
 commit_all() { git init -q . && git add -A && git commit -qm original; }
+
+# tuned_gamma EVALS: gamma.cu in a git repository of its own, taken from build to tune; $RUN is the run.
+tuned_gamma() {
+  mkdir app && cd app && cp "$SRC/tests/e2e/gamma.cu" .
+  printf 'gamma\n.kernelift/\n' > .gitignore
+  commit_all
+  expect_exit 0 "$KL" build --device cpu -- nvcc -O2 gamma.cu -o gamma
+  expect_exit 0 "$KL" scan
+  expect_exit 0 "$KL" record -- ./gamma
+  expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
+  expect_gain "$KL" tune .kernelift/mep/k --device cpu --evals "$1"
+  RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
+}
