@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "core/base/json_member.h"
 #include "core/base/result.h"
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
@@ -36,14 +37,12 @@ std::string too_long_to_tune(const LoopRow& row, double seconds) {
 }
 
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row) {
-  auto number = [](const Json& from, const char* key) { return from.contains(key) && from[key].is_number() ? from[key].get<double>() : 0.0; };
   const Json report = document.is_object() ? document : Json::object();
-  row.candidate = static_cast<int64_t>(number(report, "candidate"));
-  if (report.contains("predicted") && report["predicted"].is_object()) {
-    row.kernel_gain = number(report["predicted"], "kernel_gain");
-    row.predicted = number(report["predicted"], "whole");
-  }
-  if (report.contains("measured") && report["measured"].is_object()) row.measured = number(report["measured"], "speedup");
+  row.candidate = static_cast<int64_t>(number_member(report, "candidate"));
+  const Json predicted = report.value("predicted", Json());
+  row.kernel_gain = number_member(predicted, "kernel_gain");
+  row.predicted = number_member(predicted, "whole");
+  row.measured = number_member(report.value("measured", Json()), "speedup");
   row.why = report.value("why", report.value("error", exit_code == 0 ? "" : "it exited with " + std::to_string(exit_code)));
   row.branch = report.value("branch", "");
   row.way_back = report.value("way_back", "");

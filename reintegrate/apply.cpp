@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/interruption.h"
@@ -119,7 +120,7 @@ class Apply {
     report_.originals = journal_->folder().string();
     roots_ = {r_.root};
     for (auto& folder : r_.build_folders)
-      if (fs::path relative = folder.lexically_relative(r_.root); relative.empty() || *relative.begin() == "..") roots_.push_back(folder);
+      if (!within(folder, r_.root)) roots_.push_back(folder);
     return done();
   }
 

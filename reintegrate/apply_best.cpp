@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/words.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 
@@ -285,11 +286,10 @@ class Choice {
       return promised && *promised <= whole;
     });
     if (count == 0) return;
-    char text[160];
-    std::snprintf(text, sizeof text, "%zu other%s not tried: predicted for the application is no more than the %.3fx at the upper end of this interval", count,
-                  count == 1 ? " was" : "s were", whole);
-    left_out_.push_back(text);
-    say(text);
+    char limit[16];
+    std::snprintf(limit, sizeof limit, "%.3fx", whole);
+    left_out_.push_back(counted(count, "other") + " not tried: predicted for the application is no more than the " + limit + " at the upper end of this interval");
+    say(left_out_.back());
   }
 
   Error nothing() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
+#include "core/base/json_member.h"
 #include "core/model/kernel_key.h"
 #include "core/model/mep.h"
 #include "reintegrate/apply_request.h"
@@ -87,25 +88,23 @@ std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const 
 /// What apply wrote beside the run; or beside the originals, where that patch has been undone since.
 Result<Json> latest_of_apply(const fs::path& run) {
   KERNELIFT_ASSIGN(Json beside, read_json(fs::path(run).replace_extension(".applied.json")));
-  auto member = [](const Json& from, const char* key) { return from.is_object() && from.contains(key) && from[key].is_string() ? from[key].get<std::string>() : ""; };
-  std::string originals = member(beside, "originals");
+  std::string originals = text_member(beside, "originals");
   if (originals.empty()) return beside;
   auto later = read_json(fs::path(originals) / "report.json");
-  bool same = later.ok() && member(*later, "diff") == member(beside, "diff") && member(*later, "at") == member(beside, "at");
-  return same && member(*later, "outcome") == "undone" ? *later : beside;
+  bool same = later.ok() && text_member(*later, "diff") == text_member(beside, "diff") && text_member(*later, "at") == text_member(beside, "at");
+  return same && text_member(*later, "outcome") == "undone" ? *later : beside;
 }
 
 /// Nothing if it was not run, or by another version.
 std::optional<ReportApplied> applied_of(const Json& document, const std::vector<RunTrial>& history) {
   auto read = reading("what apply wrote", [&] {
-    auto number = [](const Json& from, const char* key) { return from.is_object() && from.at(key).is_number() ? from.at(key).get<double>() : 0.0; };
     std::string outcome = document.at("outcome");
     ReportApplied applied;
     applied.outcome = outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : outcome == "no_patch" ? "no patch" : outcome == "undone" ? "undone" : "rolled back";
     applied.why = document.at("why"), applied.notes = document.at("notes"), applied.diff = document.at("diff"), applied.branch = document.value("branch", "");
     applied.commit = document.value("commit", ""), applied.at = document.value("at", "");
-    applied.predicted = number(document.at("predicted"), "whole"), applied.measured = number(document.at("measured"), "speedup");
-    auto id = static_cast<int64_t>(number(document, "candidate"));
+    applied.predicted = number_member(document.at("predicted"), "whole"), applied.measured = number_member(document.at("measured"), "speedup");
+    auto id = static_cast<int64_t>(number_member(document, "candidate"));
     for (auto& trial : history)
       if (trial.id == id) applied.tried = winner_of(trial, document.value("embeds_ptx", false));
     return applied;

@@ -7,6 +7,7 @@
 #include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/base/within.h"
 #include "reintegrate/apply_best.h"
 #include "sandbox/evaluate/evaluate.h"
 
@@ -81,9 +82,7 @@ Result<Exit> put_back(const Context& context, const Result<Restoration>& restore
 Status stands_in(const std::filesystem::path& root, const Context& context) {
   std::error_code code;
   std::filesystem::path here = std::filesystem::current_path(code), there = std::filesystem::weakly_canonical(root, code);
-  auto relative = here.lexically_relative(there);
-  bool inside = !relative.empty() && *relative.begin() != "..";
-  if (inside || !context.state.empty()) return done();
+  if (within(here, there) || !context.state.empty()) return done();
   return usage_error("this run is of the application in " + there.string() + ", and you are in " + here.string() +
                      ": apply it there, or record and tune the application that is here");
 }

@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
+#include "core/base/json_member.h"
 #include "core/base/process.h"
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
@@ -47,8 +48,8 @@ struct Step {
   int exit_code = 0;
   Json document;                ///< The verb's JSON; null if it printed none.
   std::string message() const {
-    if (document.is_object() && document.contains("error") && document["error"].is_string()) return document["error"];
-    return "it exited with " + std::to_string(exit_code);
+    std::string error = text_member(document, "error");
+    return !error.empty() ? error : "it exited with " + std::to_string(exit_code);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "extractor/scan/scan.h"
 #include "extractor/source/compile_database.h"
@@ -26,11 +27,6 @@ struct Options {
   int jobs = 0;
   bool all = false;
 };
-
-std::string relative_to(const std::string& file, const std::string& root) {
-  fs::path relative = fs::path(file).lexically_relative(root);
-  return relative.empty() || *relative.begin() == ".." ? file : relative.string();
-}
 
 std::string padded(std::string text, size_t width) {
   if (text.size() < width) text.resize(width, ' ');

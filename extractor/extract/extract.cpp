@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "extractor/extract/capture_join.h"
@@ -125,11 +126,6 @@ std::string folder_name(const ScannedKernel& kernel) {
   for (char c : base)
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += c;
   return name + "-" + kernel.id;
-}
-
-std::string relative_to(const std::string& file, const std::string& root) {
-  auto relative = fs::path(file).lexically_relative(root);
-  return relative.empty() || *relative.begin() == ".." ? file : relative.string();
 }
 
 /// Of the files that the kernel's text comes from: a patch of them must find what was extracted.

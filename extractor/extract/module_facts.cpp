@@ -44,8 +44,8 @@ std::optional<std::string> scalar_of(const llvm::Type* type) {
   return common;
 }
 
-/// The scalars that `type` is made of. False: too many, or of a kind
-/// that has no such spelling. What overlaps (a union) may hold anything, and is taken for plain integers.
+/// Adds the scalars that `type` is made of, from `offset` on. False: they are too many, or one has no spelling. A union may
+/// hold anything, and is taken for bytes.
 bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<SpelledLane>& lanes) {
   constexpr size_t kMostLanes = 256;
   if (lanes.size() >= kMostLanes) return false;

@@ -9,6 +9,7 @@
 
 #include "clang/AST/DeclTemplate.h"
 #include "core/base/file.h"
+#include "core/base/within.h"
 #include "extractor/scan/kernel_finder.h"
 #include "extractor/slice/linked_units.h"
 #include "extractor/slice/proof.h"
@@ -167,9 +168,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
 std::string closure_report(const Slice& slice, const std::string& root) {
   std::string report;
   for (auto& one : slice.taken) {
-    auto relative = std::filesystem::path(one.file).lexically_relative(root).string();
-    bool inside = !relative.empty() && relative.rfind("..", 0) != 0;
-    report += (inside ? relative : one.file) + ":" + std::to_string(one.line);
+    report += relative_to(one.file, root) + ":" + std::to_string(one.line);
     if (one.end_line != one.line) report += "-" + std::to_string(one.end_line);
     report += "  " + one.what + "\n";
   }

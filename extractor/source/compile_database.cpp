@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/json_member.h"
 #include "core/base/process.h"
 
 namespace kernelift {
@@ -54,12 +55,9 @@ Result<std::vector<std::string>> words_of(const Json& entry, const std::string& 
 /// The GPU units of one entry; none for a host compile.
 Status read_entry(const Json& entry, const std::string& where, std::vector<UnitCommand>& units, size_t& host) {
   if (!entry.is_object()) return environment_error(where + ": it is not an object");
-  auto text = [&](const char* key) {
-    return entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : std::string();
-  };
   UnitCommand unit;
-  unit.folder = text("directory");
-  if (unit.folder.empty() && text("file").empty()) return environment_error(where + ": it names no file");
+  unit.folder = text_member(entry, "directory");
+  if (unit.folder.empty() && text_member(entry, "file").empty()) return environment_error(where + ": it names no file");
   KERNELIFT_ASSIGN(auto argv, words_of(entry, where));
   KERNELIFT_ASSIGN(unit.argv, expand_response_files(argv, unit.folder));
   KERNELIFT_ASSIGN(unit.parsed, parse_compiler_command(unit.argv, unit.folder));

@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/within.h"
 #include "reintegrate/embed/launcher.h"
 #include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
@@ -91,12 +92,11 @@ class Planner {
   Result<OpenFile*> open(const std::string& file) {
     if (auto found = files_.find(file); found != files_.end()) return &found->second;
     std::error_code code;
-    fs::path path = fs::path(file).is_absolute() ? fs::path(file) : q_.root / file;
+    fs::path path = q_.root / file;  // Which is `file`, if that begins at the root.
     fs::path real = fs::weakly_canonical(path, code), root = fs::weakly_canonical(q_.root, code);
-    fs::path relative = real.lexically_relative(root);
-    if (relative.empty() || *relative.begin() == "..")
-      return refused(real.string() + " would have to change, and it is outside the application (" + root.string() + ")");
-    OpenFile opened{real, relative.string(), {}, {}};
+    auto relative = within(real, root);
+    if (!relative) return refused(real.string() + " would have to change, and it is outside the application (" + root.string() + ")");
+    OpenFile opened{real, relative->string(), {}, {}};
     KERNELIFT_ASSIGN(opened.text, read_text(real));
     // Two spellings of one path must not become two files.
     for (auto& [other, known] : files_)
@@ -188,9 +188,7 @@ class Planner {
 
   bool is_outside(const std::string& file) const {
     std::error_code code;
-    fs::path relative = fs::weakly_canonical(fs::path(file).is_absolute() ? fs::path(file) : q_.root / file, code)
-                            .lexically_relative(fs::weakly_canonical(q_.root, code));
-    return relative.empty() || *relative.begin() == "..";
+    return !within(fs::weakly_canonical(q_.root / file, code), fs::weakly_canonical(q_.root, code));
   }
 
   Status edit_hunk(const Hunk& hunk) {

@@ -178,7 +178,7 @@ TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
   EXPECT_EQ(report.candidate, 1);
   ASSERT_FALSE(report.notes.empty());
-  EXPECT_TRUE(report.notes.back().starts_with("1 other was not tried: predicted for the application is no more than the ")) << report.notes.back();
+  EXPECT_TRUE(report.notes.back().starts_with("1 other not tried: predicted for the application is no more than the ")) << report.notes.back();
   offer.promising.pop_back();
   candidate(1e6, 0);
   EXPECT_EQ(must_go().candidate, 2);

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/json_member.h"
 
 namespace kernelift::shim {
 namespace fs = std::filesystem;
@@ -35,10 +36,6 @@ class FileLock {
 
 bool agree(const Json& old, const Json& entry, std::initializer_list<const char*> keys) {
   return old.is_object() && std::ranges::all_of(keys, [&](auto* key) { return old.contains(key) && old[key] == entry[key]; });
-}
-
-std::string text(const Json& entry, const char* key) {
-  return entry.is_object() && entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : "";
 }
 
 }  // namespace
@@ -76,7 +73,7 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& old) {
     auto meant = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
     auto same = [&](const Json& entry) { return meant(entry) && agree(old, entry, {"file"}); };
-    bool gone = !fs::exists(fs::path(text(old, "directory")) / text(old, "file"), missing);
+    bool gone = !fs::exists(fs::path(text_member(old, "directory")) / text_member(old, "file"), missing);
     return gone || (std::ranges::any_of(entries, meant) && std::ranges::none_of(entries, same));
   });
   for (const Json& entry : entries) {

@@ -270,7 +270,7 @@ bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Binding
     bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
     bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
     auto size = grid.evaluate(bound);
-    return size.ok() && (*size <= (axis == 1 ? blocks.y : blocks.z) || *size * kRoomForGrids <= kLargestGrid);
+    return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kLargestGrid);
   });
 }
 

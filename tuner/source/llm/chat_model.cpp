@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/base/json.h"
+#include "core/base/json_member.h"
 #include "tuner/source/llm/http.h"
 
 namespace kernelift {
@@ -33,11 +33,6 @@ std::string text_of(const Json& content) {
   return text;
 }
 
-std::string word(const Json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// Servers that do not tell a model's reasoning apart leave it before the answer, its opening mark in the prompt or not.
 /// It may hold drafts of edits.
 std::string without_thoughts(std::string text) {
@@ -53,7 +48,7 @@ std::string server_words(const std::string& body) {
   if (auto json = Json::parse(body, nullptr, false); json.is_object()) {
     auto error = json.contains("error") ? json["error"] : json;
     if (error.is_string()) words = error.get<std::string>();
-    else if (error.is_object() && !word(error, "message").empty()) words = word(error, "message");
+    else if (error.is_object() && !text_member(error, "message").empty()) words = text_member(error, "message");
   }
   std::replace(words.begin(), words.end(), '\n', ' ');
   return words.empty() ? "and said nothing" : "and said: " + words.substr(0, kQuoted);
@@ -122,10 +117,10 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
       if (auto content = message.find("content"); content != message.end()) read.text = text_of(*content);
       if (auto why = message.find("refusal"); why != message.end() && why->is_string() && !why->get<std::string>().empty())
         read.text = why->get<std::string>(), read.refused = true;
-      ended = word(choice, "finish_reason");
+      ended = text_member(choice, "finish_reason");
     } else {
       read.text = text_of(json.at("content"));
-      ended = word(json, "stop_reason");
+      ended = text_member(json, "stop_reason");
     }
     read.cut_off = ended == "length" || ended == "max_tokens" || ended == "model_context_window_exceeded";
     read.refused |= ended == "content_filter" || ended == "refusal";
