@@ -1,11 +1,15 @@
 // `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can be
 // continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 
 #include "cli/duration.h"
 #include "cli/mep_folder.h"
+#include "cli/progress_line.h"
 #include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -27,7 +31,7 @@ namespace {
 
 constexpr double kDefaultSeconds = 300;
 constexpr double kLogEvery = 10;         ///< Seconds between lines of a log.
-constexpr size_t kNoteWidth = 60;
+constexpr size_t kLogColumns = 1000;     ///< Of a log: whatever there is to say.
 
 struct Options {
   std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
@@ -62,22 +66,22 @@ class ProgressPrinter {
       bool detail = progress.message.find("confirming") != std::string::npos || progress.message.find("left alone: ") != std::string::npos;
       if (context_.verbosity > 0 || !detail) context_.note("  " + progress.message);
     }
-    std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) + " failed)  best " +
-                       (progress.best_note.empty() ? "" : "at least ") + gain(progress.best) + (progress.best_note.empty() ? "" : " " + progress.best_note.substr(0, kNoteWidth)) +
-                       "  now " + progress.tier;
-    if (progress.seconds_left >= 0) line += "  " + duration_words(progress.seconds_left) + " left";
-    else if (progress.evaluations_left >= 0) line += "  " + std::to_string(progress.evaluations_left) + " left";
     if (live_) {
-      std::fprintf(stderr, "\r\033[K%s", line.c_str());
+      std::fprintf(stderr, "\r\033[K%s", progress_line(progress, columns()).c_str());
       std::fflush(stderr);
       shown_ = true;
     } else if (progress.improved || progress.seconds - logged_ >= kLogEvery) {
       logged_ = progress.seconds;
-      context_.note(line);
+      context_.note(progress_line(progress, kLogColumns));
     }
   }
 
  private:
+  /// Asked for each line: windows change.
+  static size_t columns() {
+    winsize window{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+  }
   void clear() {
     if (shown_) std::fputs("\r\033[K", stderr);
     shown_ = false;

@@ -1,0 +1,37 @@
+// Claims about cli/progress_line.h.
+#include "cli/progress_line.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift::cli {
+namespace {
+
+Progress under_way() {
+  Progress progress;
+  progress.tried = 12, progress.failed = 3, progress.best = 1.25, progress.tier = "compiler", progress.seconds_left = 90;
+  progress.best_note = "source: " + std::string(200, 'n');
+  return progress;
+}
+
+TEST(ProgressLine, FitsTheTerminalAndKeepsTheTimeLeft) {
+  for (size_t columns = 70; columns < 140; ++columns) {
+    std::string line = progress_line(under_way(), columns);
+    EXPECT_LT(line.size(), columns);
+    EXPECT_TRUE(line.starts_with("tried 12 (3 failed)  best at least 1.250x")) << line;
+    EXPECT_TRUE(line.ends_with("  now compiler  1m 30s left")) << line;
+  }
+  EXPECT_EQ(progress_line(under_way(), 80), "tried 12 (3 failed)  best at least 1.250x source: nn  now compiler  1m 30s left");
+}
+
+TEST(ProgressLine, IsCutWhereNotEvenTheRestFits) {
+  for (size_t columns = 1; columns < 70; ++columns) EXPECT_LT(progress_line(under_way(), columns).size(), columns);
+}
+
+TEST(ProgressLine, ClaimsNoBestBeforeThereIsOne) {
+  Progress progress;
+  progress.tier = "source", progress.evaluations_left = 7;
+  EXPECT_EQ(progress_line(progress, 200), "tried 0 (0 failed)  best 1.000x  now source  7 left");
+}
+
+}  // namespace
+}  // namespace kernelift::cli
