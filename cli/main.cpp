@@ -1,5 +1,6 @@
 // kernelift VERB …: finds the verb, parses its options, runs it, and prints its error, if any, exactly once.
 // Called by a compiler's name (nvcc, hipcc, clang++ …) through a link, the same binary is that compiler's shim.
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 
@@ -48,12 +49,20 @@ kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context&
   }
 }
 
+/// A wrong command line in the words of all other errors.
+std::string usage_sentence(const CLI::App* app, const CLI::Error& error) {
+  std::string verb = "kernelift";
+  for (auto* sub : app->get_subcommands()) verb += " " + sub->get_name();
+  return verb + ": " + error.what() + "; " + verb + " --help shows how\n";
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Kernelift lifts a hot GPU kernel out of an application, tunes it alone, and puts it back."};
   app.name("kernelift");
   app.require_subcommand(1);
   app.set_version_flag("--version", KERNELIFT_VERSION);
   app.footer("Start with: kernelift doctor, then kernelift optimize --help");
+  app.failure_message(usage_sentence);
 
   Context context;
   context.arguments = argv;
@@ -67,6 +76,12 @@ int run(int argc, char** argv) {
   }
   if (argc == 1) {
     std::cout << app.help();
+    return static_cast<int>(Exit::Usage);
+  }
+  std::string word = argv[1];
+  bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
+  if (!known && !word.starts_with('-')) {
+    std::cerr << "kernelift: there is no verb '" << word << "'; kernelift --help lists them\n";
     return static_cast<int>(Exit::Usage);
   }
   try {

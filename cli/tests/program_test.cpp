@@ -70,6 +70,13 @@ TEST(Replay, BeginsTheProcessAnewWhereItLiesInTheRecordedMemory) {
   EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}), HasSubstr("PASS  data"));
 }
 
+TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
+  SlotFolder folder;
+  EXPECT_THAT(run({"tun", "x"}, folder.path()), AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists them\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()), AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; kernelift scan --help shows how\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
+}
+
 TEST(Mep, IsNamedByItsKernelOrItsFolder) {
   MepFixture fixture = scale_mep(1000);
   SlotFolder folder;
