@@ -270,9 +270,10 @@ Result<Mep> Mep::read(const fs::path& folder) {
   std::error_code code;
   if (!fs::exists(file, code))
     return usage_error(folder.string() + " is not a MEP (no mep.json in it); make one with kernelift extract");
-  KERNELIFT_ASSIGN(Json value, read_json(file));
-  KERNELIFT_TRY(check_artefact(value, kFormat, kMepVersion, file.string()));
-  KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(value); }));
+  auto value = read_json(file);
+  if (!value.ok()) return environment_error(value.error().message + "; extract the MEP again");
+  KERNELIFT_TRY(check_artefact(*value, kFormat, kMepVersion, file.string()));
+  KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(*value); }));
   KERNELIFT_TRY(check_sizes(mep, folder));
   return mep;
 }
@@ -310,11 +311,12 @@ Result<std::vector<std::byte>> Mep::load(const fs::path& folder, const std::stri
   auto hash =
       file.ends_with(kDataSuffix) ? Hash::from_hex(file.substr(0, file.size() - kDataSuffix.size())) : std::nullopt;
   if (!hash) return environment_error(path.string() + ": not the name of a data file");
-  KERNELIFT_ASSIGN(auto bytes, read_bytes(path));
-  if (hash_bytes(bytes) != *hash)
-    return environment_error(path.string() + " is damaged: its " + std::to_string(bytes.size()) +
+  auto bytes = read_bytes(path);
+  if (!bytes.ok()) return environment_error(bytes.error().message + "; extract the MEP again");
+  if (hash_bytes(*bytes) != *hash)
+    return environment_error(path.string() + " is damaged: its " + std::to_string(bytes->size()) +
                              " bytes do not match the checksum in its name; extract the MEP again");
-  return bytes;
+  return std::move(*bytes);
 }
 
 Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte> bytes) {

@@ -178,6 +178,20 @@ TEST_F(MepTest, SeesThatASizeIsNotItsDataFiles) {
   }
 }
 
+TEST_F(MepTest, SaysWhatToDoWhereAFileOfItIsTornOrGone) {
+  Mep mep = sample();
+  ASSERT_TRUE(mep.write(scratch_.path()).ok());
+  std::string data = mep.instances[0].regions[0].before;
+  std::filesystem::remove(scratch_.path() / "data" / data);
+  auto gone = Mep::load(scratch_.path(), data);
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.error().message, HasSubstr("No such file or directory; extract the MEP again"));
+  std::filesystem::resize_file(scratch_.path() / "mep.json", 500);
+  auto torn = Mep::read(scratch_.path());
+  ASSERT_FALSE(torn.ok());
+  EXPECT_THAT(torn.error().message, HasSubstr("; extract the MEP again"));
+}
+
 TEST_F(MepTest, RefusesDataNamesThatLeaveItsFolder) {
   Mep mep = sample();
   mep.instances[0].regions[0].before = "../../etc/passwd";

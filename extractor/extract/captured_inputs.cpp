@@ -376,7 +376,8 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
     }
     if (taken.error().exit == Exit::Refused) return std::move(taken).error();
     // One damaged instance does not cost the others.
-    inputs.limits.push_back("Instance " + instance->id + " is left out: " + taken.error().message + ".");
+    inputs.damage.push_back("instance " + instance->id + " is left out: " + taken.error().message);
+    inputs.limits.push_back("I" + inputs.damage.back().substr(1) + ".");
     trouble = std::move(taken).error();
   }
   if (inputs.instances.empty()) return std::move(*trouble);

@@ -287,6 +287,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     MepInputs inputs;
     if (capture) {
       KERNELIFT_ASSIGN(inputs, take_inputs(*capture, recorded, *kernel, facts, fresh));
+      for (auto& damage : inputs.damage)
+        if (options.on_damage) options.on_damage(damage);
       program.mep.captured_on = capture->info().device.empty() ? "cpu" : capture->info().device;
     } else {
       auto made = make_inputs(*kernel, program.mep.launches, program.mep.knobs, fresh);

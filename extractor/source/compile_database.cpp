@@ -78,7 +78,10 @@ Status read_entry(const Json& entry, const std::string& where, std::vector<UnitC
 }  // namespace
 
 Result<CompileDatabase> read_compile_database(const fs::path& file) {
-  KERNELIFT_ASSIGN(Json document, read_json(file));
+  auto read = read_json(file);
+  if (!read.ok())
+    return environment_error(read.error().message + "; remove it, and build the application again, from clean, through `kernelift build -- CMD`");
+  const Json& document = *read;
   if (!document.is_array())
     return environment_error(file.string() + " is not a compile database (a JSON array of commands); make one with " +
                              "`kernelift build -- make` or -DCMAKE_EXPORT_COMPILE_COMMANDS=ON");

@@ -39,7 +39,9 @@ bool holds_floats(const Mep& mep) {
 Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder, CompilePoolOptions options) {
   CompiledBaseline baseline;
   std::string file = mep.language == "hip" ? "kernel.hip" : "kernel.cu";
-  KERNELIFT_ASSIGN(baseline.source, read_text(folder / file));
+  auto source = read_text(folder / file);
+  if (!source.ok()) return environment_error(source.error().message + "; extract the MEP again");
+  baseline.source = std::move(*source);
   options.frontend.file_name = file;
   options.frontend.language = mep.language;
   options.frontend.flags = mep.compile_flags;

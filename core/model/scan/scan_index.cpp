@@ -116,8 +116,9 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
 }
 
 Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
-  KERNELIFT_ASSIGN(Json document, read_json(file));
-  return scan_index_from_json(document, file.string());
+  auto document = read_json(file);
+  if (!document.ok()) return environment_error(document.error().message + "; run kernelift scan again");
+  return scan_index_from_json(*document, file.string());
 }
 
 Status ScanIndex::write(const std::filesystem::path& file) const { return write_json(file, to_json(*this)); }

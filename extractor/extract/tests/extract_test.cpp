@@ -17,6 +17,8 @@
 namespace kernelift {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -111,13 +113,15 @@ class ExtractTest : public ::testing::Test {
           {"_ZN3app16unused_elsewhereE", "app::unused_elsewhere", false, 0x8000, store({0}), store({0})}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
+    float first = 0;
     for (auto& [mangled, address] : also_) {
       CapturedInstance instance;
-      instance.id = "beef-0001", instance.mangled = mangled, instance.kernel = canonical_key(mangled), instance.unit = source_;
+      ++first;
+      instance.id = "beef-000" + std::to_string(int(first)), instance.mangled = mangled, instance.kernel = canonical_key(mangled), instance.unit = source_;
       instance.geometry = {{1, 1, 1}, {32, 1, 1}, 0, false};
       instance.arguments.resize(8), std::memcpy(instance.arguments.data(), &address, 8);
       instance.parameters = {{0, 8}}, instance.weight = 1, instance.microseconds = 5;
-      instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, 1)), store(std::vector<float>(64, 2)), "arg 0"}};
+      instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, first)), store(std::vector<float>(64, -first)), "arg 0"}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
     CaptureInfo info;
@@ -199,6 +203,25 @@ TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {
   ASSERT_FALSE(refused_place.ok());
   EXPECT_THAT(refused_place.error().message, HasSubstr("--out"));
   EXPECT_TRUE(fs::exists(scratch_.path() / "mine" / "notes.txt"));
+}
+
+TEST_F(ExtractTest, SaysAtOnceThatADamagedInstanceIsLeftOut) {
+  scan();
+  also_.assign(2, {"_ZN3app5twiceIdEEvPT_", 0x200000002000});
+  capture();
+  auto request = options("twice<double>");
+  std::vector<std::string> told;
+  request.on_damage = [&](const std::string& damage) { told.push_back(damage); };
+  ASSERT_TRUE(extract_mep(request).ok());
+  EXPECT_TRUE(told.empty());
+  // The image stored last is the answer of the second launch.
+  auto bytes = *read_bytes(state_ / "capture" / "blobs.klb");
+  for (size_t i = bytes.size() - 12; i < bytes.size(); ++i) bytes[i] ^= std::byte{0xff};
+  ASSERT_TRUE(write_atomically(state_ / "capture" / "blobs.klb", bytes).ok());
+  auto folder = extract_mep(request);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(Mep::read(*folder)->instances.size(), 1u);
+  EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("instance beef-0002 is left out: "), HasSubstr("is damaged"))));
 }
 
 TEST_F(ExtractTest, SaysWhichKernelsAnAmbiguousWordNames) {
