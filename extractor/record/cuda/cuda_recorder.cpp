@@ -101,8 +101,6 @@ void CudaRecorder::warn(const std::string& what, const std::string& why) {
 
 Status CudaRecorder::start(const std::string& cupti_path) {
   KERNELIFT_ASSIGN(cupti_, Cupti::open(cupti_path));
-  const char* kTaken = "the application, or another tool, uses CUPTI already, and there can be one only";
-  if (cupti_.records_are_taken()) return refused(kTaken);
   the_recorder = this;
   CUptiResult result = cupti_.cuptiSubscribe(
       &subscriber_,
@@ -113,7 +111,7 @@ Status CudaRecorder::start(const std::string& cupti_path) {
           the_recorder->resource_event(cbid, *static_cast<const CUpti_ResourceData*>(data));
       },
       nullptr);
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return refused(kTaken);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return refused(kCuptiIsTaken);
   if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not let us in: " + cupti_.text(result));
   Status begun = begin();
   // The application may want to profile itself: nobody else may hold CUPTI then.

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "extractor/record/cuda/cupti/cupti.h"
 #include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/kernel_table.h"
 #include "extractor/record/cuda/last_touch.h"
@@ -490,6 +491,28 @@ TEST(Modules, KnowNothingOfAHandleThatIsGone) {
 }
 
 int calls_before = 0;
+// NVIDIA's own, which keeps who takes records without a driver too.
+TEST(TakingRecords, IsRefusedWhereSomebodyTakesThemAndLeavesThemToHim) {
+  std::filesystem::path path;
+  for (std::filesystem::path folder : {CUDA_INCLUDE "/../lib64", CUDA_INCLUDE "/../extras/CUPTI/lib64"})
+    for (auto name : {"libcupti.so.12", "libcupti.so.13", "libcupti.so"})
+      if (std::filesystem::exists(folder / name)) path = folder / name;
+  if (path.empty()) GTEST_SKIP() << "the CUDA toolkit here has no CUPTI";
+  auto cupti = Cupti::open(path.string());
+  ASSERT_TRUE(cupti.ok()) << cupti.error().message;
+  auto complete = [](CUcontext, uint32_t, uint8_t*, size_t, size_t) {};
+  CUpti_BuffersCallbackRequestFunc ours = [](uint8_t**, size_t*, size_t*) {}, his = [](uint8_t** at, size_t*, size_t*) { *at = nullptr; };
+  EXPECT_TRUE(cupti->take_records(ours, complete).ok()) << "nobody has them";
+  EXPECT_TRUE(cupti->take_records(ours, complete).ok()) << "they are ours";
+  ASSERT_EQ(cupti->cuptiActivityRegisterCallbacks(his, [](CUcontext, uint32_t, uint8_t*, size_t, size_t) { std::abort(); }),
+            CUPTI_SUCCESS);
+  for (int i = 0; i < 2; ++i) {
+    auto taken = cupti->take_records(ours, complete);
+    ASSERT_FALSE(taken.ok());
+    EXPECT_EQ(taken.error().exit, Exit::Refused) << "the second time: they were given back";
+  }
+}
+
 extern "C" __attribute__((noinline)) int detoured(int a, long b, long c, int d, int e, int f, int g) {
   asm volatile("" ::: "memory");
   return a + int(b) + int(c) + d * 2 + e * 3 + f * 4 + g * 5 + calls_before * 1000;

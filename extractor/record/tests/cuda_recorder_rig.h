@@ -102,7 +102,6 @@ class CudaRecorderTest : public ::testing::Test {
       add_graphs(made);
       return made;
     }();
-    reinterpret_cast<void (*)()>(dlsym(library_, "fake_anew"))();
     auto* recorder = new CudaRecorder(config_, driver);
     auto started = recorder->start(cupti_);
     EXPECT_TRUE(started.ok()) << (started.ok() ? "" : started.error().message);

@@ -213,7 +213,8 @@ TEST_F(CudaRecorderTest, AKernelWhoseImagesCannotBeHadIsGivenUpAloneAndByName) {
   recorder.finish();
   auto found = capture();
   ASSERT_TRUE(found.ok());
-  EXPECT_THAT(omissions(*found), HasSubstr("add(int*,int): so it was 3 times in a row; no more images of it are taken"));
+  EXPECT_THAT(omissions(*found),
+              HasSubstr("add(int*,int): so it was 3 times in a row; no more images of it are taken"));
   ASSERT_EQ(found->instances().size(), 1u);
   EXPECT_EQ(found->instances()[0].kernel, "other(int*,int)");
 }
@@ -398,20 +399,32 @@ TEST_F(CudaRecorderTest, LetsGoWhenTheApplicationSubscribesTheNewWay) {
   ASSERT_TRUE(recorder->cupti().before_others_use_it([] { recorder->let_go("the application profiles itself"); }));
   auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(dlsym(library_, "cuptiSubscribe_v2"));
   CUpti_SubscriberHandle handle;
-  EXPECT_EQ(subscribe(&handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr, nullptr),
+  EXPECT_EQ(subscribe(
+                &handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr, nullptr),
             CUPTI_SUCCESS);
   EXPECT_THAT(omissions(*capture()), HasSubstr("profiles itself"));
 }
 #endif
 
 TEST_F(CudaRecorderTest, LeavesRecordsToWhoeverAskedForThemBeforeCudaWasUsed) {
-  auto take = reinterpret_cast<decltype(&cuptiActivityRegisterCallbacks)>(dlsym(library_, "cuptiActivityRegisterCallbacks"));
-  take([](uint8_t**, size_t*, size_t*) {}, [](CUcontext, uint32_t, uint8_t*, size_t, size_t) {});
+  auto take =
+      reinterpret_cast<decltype(&cuptiActivityRegisterCallbacks)>(dlsym(library_, "cuptiActivityRegisterCallbacks"));
+  static int asked, given;
+  asked = given = 0;
+  take([](uint8_t** buffer, size_t* size,
+          size_t*) { ++asked, *buffer = static_cast<uint8_t*>(std::malloc(*size = 4096)); },
+       [](CUcontext, uint32_t, uint8_t* buffer, size_t, size_t) { ++given, std::free(buffer); });
   static CudaDriver driver = fake_driver();
   auto started = (*new CudaRecorder(config_, driver)).start(cupti_);
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().exit, Exit::Refused);
   EXPECT_THAT(started.error().message, HasSubstr("uses CUPTI already"));
+  reinterpret_cast<decltype(&cuptiActivityEnable)>(dlsym(library_, "cuptiActivityEnable"))(
+      CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  CUpti_ActivityKernel10 kernel{};
+  ran_(&kernel);
+  reinterpret_cast<decltype(&cuptiActivityFlushAll)>(dlsym(library_, "cuptiActivityFlushAll"))(0);
+  EXPECT_EQ(std::pair(asked, given), std::pair(1, 1)) << "they come to whoever asked first";
 }
 
 TEST_F(CudaRecorderTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {

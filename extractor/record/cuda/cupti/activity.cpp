@@ -45,9 +45,7 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
 Status prepare_activity(const Cupti& cupti, KernelRunSink sink) {
   cupti_table = &cupti;
   run_sink = sink;
-  CUptiResult result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
-  if (result == CUPTI_SUCCESS) return done();
-  return environment_error("CUPTI does not hand over activity records: " + cupti.text(result));
+  return cupti.take_records(buffer_requested, buffer_completed);
 }
 
 Status start_activity(const Cupti& cupti) {

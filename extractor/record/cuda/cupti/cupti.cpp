@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "extractor/record/cuda/cupti/detour.h"
 
@@ -23,6 +26,32 @@ std::string loaded_cupti() {
       },
       &path);
   return path;
+}
+
+/// The variables of the library that a function is of, as words.
+std::vector<std::span<const uintptr_t>> variables_around(const void* function) {
+  struct Search {
+    uintptr_t address;
+    std::vector<std::span<const uintptr_t>> found;
+  } search{reinterpret_cast<uintptr_t>(function), {}};
+  dl_iterate_phdr(
+      [](struct dl_phdr_info* object, size_t, void* into) -> int {
+        auto& search = *static_cast<Search*>(into);
+        std::span headers(object->dlpi_phdr, object->dlpi_phnum);
+        auto begin = [&](auto& header) { return object->dlpi_addr + header.p_vaddr; };
+        bool it = std::any_of(headers.begin(), headers.end(), [&](auto& header) {
+          return header.p_type == PT_LOAD && search.address - begin(header) < header.p_memsz;
+        });
+        for (auto& header : headers)
+          if (it && header.p_type == PT_LOAD && (header.p_flags & PF_W)) {
+            uintptr_t aligned = (begin(header) + sizeof(uintptr_t) - 1) & -sizeof(uintptr_t);
+            search.found.emplace_back(reinterpret_cast<const uintptr_t*>(aligned),
+                                      (begin(header) + header.p_memsz - aligned) / sizeof(uintptr_t));
+          }
+        return it;
+      },
+      &search);
+  return search.found;
 }
 
 }  // namespace
@@ -49,8 +78,25 @@ std::string Cupti::text(CUptiResult result) const {
   return name ? name : "CUPTI error " + std::to_string(int(result));
 }
 
-bool Cupti::records_are_taken() const {
-  return cuptiActivityFlushAll(0) == CUPTI_SUCCESS;  // Else it is refused as an invalid operation.
+Status Cupti::take_records(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) const {
+  auto variables = variables_around(reinterpret_cast<const void*>(cuptiActivityRegisterCallbacks));
+  std::vector<std::vector<uintptr_t>> before;
+  for (auto words : variables) before.emplace_back(words.begin(), words.end());
+  auto stood_for = [&](auto function) {
+    uintptr_t there = 0;
+    for (size_t i = 0; i < variables.size() && !there; ++i)
+      for (size_t k = 0; k < before[i].size() && !there; ++k)
+        if (variables[i][k] == reinterpret_cast<uintptr_t>(function) && before[i][k] != variables[i][k])
+          there = before[i][k];
+    return reinterpret_cast<decltype(function)>(there);
+  };
+  CUptiResult result = cuptiActivityRegisterCallbacks(request, complete);
+  if (result != CUPTI_SUCCESS) return environment_error("CUPTI does not hand over activity records: " + text(result));
+  auto his_request = stood_for(request);
+  auto his_complete = stood_for(complete);
+  if (!his_request || !his_complete) return done();
+  cuptiActivityRegisterCallbacks(his_request, his_complete);
+  return refused(kCuptiIsTaken);
 }
 
 bool Cupti::before_others_use_it(void (*tell)()) const {

@@ -17,6 +17,10 @@
 
 namespace kernelift {
 
+/// Why a process is not recorded in which somebody else was first.
+inline constexpr const char* kCuptiIsTaken =
+    "the application, or another tool, uses CUPTI already, and there can be one only";
+
 struct Cupti {
 #define KL_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
   KL_CUPTI_FUNCTIONS(KL_CUPTI_MEMBER)
@@ -26,9 +30,9 @@ struct Cupti {
   /// `path` is the library that the verb found.
   static Result<Cupti> open(const std::string& path);
   std::string text(CUptiResult result) const;
-  /// Whether somebody in this process has asked for activity records. Whoever asks next gets all of them: CUPTI takes
-  /// them from the one before without a word.
-  bool records_are_taken() const;
+  /// As cuptiActivityRegisterCallbacks, which takes the records from whoever had them without a word. Refused, and they
+  /// are his again, if somebody had. That cannot be asked: it is seen by what stood where CUPTI keeps ours.
+  Status take_records(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) const;
   /// `tell` is called before anybody next takes CUPTI for himself. False: not in every case.
   bool before_others_use_it(void (*tell)()) const;
 };
