@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/fidelity.h"
 #include "core/toolchain/device_arguments.h"
 #include "sandbox/judge/yardstick.h"
 
@@ -465,7 +466,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"ORIGIN", "Kernel `" + mep.kernel_key + "`, `" + program.origin + "`."},
       {"INSTANCES", readme_instances(mep)},
       {"TRUST", readme_trust(program)},
-      {"FIDELITY", readme_fidelity(mep)},
+      {"FIDELITY", fidelity_text({}) + readme_fidelity(mep)},
       {"ARCHITECTURE", architecture_advice(mep, words)},
       {"TOLERANCE", tolerance},
       {"CLOSURE", program.closure.empty()
@@ -481,6 +482,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   KERNELIFT_TRY(write_atomically(folder / main_file, main_text));
   KERNELIFT_TRY(write_atomically(folder / "CMakeLists.txt", cmake_text));
   KERNELIFT_TRY(write_atomically(folder / "README.md", readme_text));
+  KERNELIFT_TRY(forget_fidelity(folder));
   return mep.write(folder);
 }
 

@@ -244,6 +244,7 @@ std::string report_page(const ReportData& data) {
   html += "<div class=\"cards\">" + (data.applied ? application_card(*data.applied) : "") + gain_card(data) +
           card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") + card(duration_words(data.seconds), "tuning time") + "</div>";
   html += headline(data);
+  for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
   if (data.applied) html += applied_html(*data.applied);

@@ -48,6 +48,7 @@ struct ReportData {
   std::string kernel, place;   ///< Qualified name; file:line.
   std::string run, device;     ///< Run file; "cpu: …" – CPU timings are labelled as such.
   std::string proof;           ///< What the slice's proof says.
+  std::vector<std::string> fidelity = {};  ///< Of the MEP, a replay a line: Fidelity::text.
   double seconds = 0;          ///< Of tuning.
   std::vector<ReportCandidate> candidates;
   std::optional<ReportWinner> fastest;    ///< In the MEP, by what may be promised; nothing if nothing gained …

@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json_member.h"
+#include "core/model/fidelity.h"
 #include "core/model/kernel_key.h"
 #include "core/model/mep.h"
 #include "reintegrate/apply_request.h"
@@ -142,6 +143,8 @@ Result<ReportData> gather_report(const fs::path& file) {
   data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
   // The run is whole without its MEP: a page without the launches beats no page.
   if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
+    if (auto replays = read_fidelity(run.meta().mep); replays.ok())
+      for (auto& replay : *replays) data.fidelity.push_back(replay.text());
     data.instances = instances_of(*mep, shown);
     data.proof = mep->proof_note;
     data.place = place_of(*mep, baseline ? baseline->candidate.source : "");

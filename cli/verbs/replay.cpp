@@ -42,6 +42,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(folder, how));
+  if (auto kept = keep_fidelity(folder, report.fidelity()); !kept.ok()) context.note("  the MEP does not keep this grade: " + kept.error().message);
   // With --json, as in the whole loop, people are told the answer alone: the document has every buffer.
   size_t launches = (report.warm ? *report.warm : *report.cold).instances.size();
   std::string failure = first_failure(report);

@@ -148,6 +148,7 @@ std::optional<KernelFacts> profile_original(const fs::path& folder, const Contex
   ReplayOptions replaying;
   replaying.device = context.device, replaying.cold = false, replaying.counters = true;
   auto report = replay(folder, replaying);
+  if (report.ok()) (void)keep_fidelity(folder, report->fidelity());  // Or it has none, as where nothing was profiled.
   // What cannot be replayed at all is the evaluator's to say.
   if (!report.ok() || !report->facts) return std::nullopt;
   context.note("  " + diagnose(*report->facts).paragraph());

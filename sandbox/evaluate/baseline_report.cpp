@@ -60,6 +60,7 @@ Json to_json(const BaselineReport& report) {
                          {"pass", buffer.pass},
                          {"changed", buffer.changed},
                          {"written", buffer.written},
+                         {"exact", buffer.exact},
                          {"tolerance", buffer.tolerance},
                          {"detail", buffer.detail}});
     instances.push_back({{"id", instance.id},
@@ -94,7 +95,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       for (auto& buffer : entry.at("buffers"))
         instance.buffers.push_back(
             {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
-             buffer.at("tolerance"), buffer.value("written", false)});
+             buffer.at("tolerance"), buffer.value("written", false), buffer.value("exact", true)});
       report.instances.push_back(std::move(instance));
     }
     report.application_trouble = from.at("application_trouble"), report.application_alone = from.at("application_alone");

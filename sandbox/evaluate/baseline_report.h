@@ -26,6 +26,7 @@ struct BufferReport {
   std::string detail;     ///< First and worst mismatch.
   std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
   bool written = false;   ///< It changed, or was found to be written whatever was there: doing nothing would be noticed.
+  bool exact = true;      ///< To the last digit, not only within its tolerance.
 };
 struct InstanceReport {
   std::string id;

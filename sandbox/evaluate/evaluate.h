@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/model/evaluator.h"
+#include "core/model/fidelity.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/baseline_report.h"
@@ -51,6 +52,8 @@ struct ReplayOptions {
   std::function<void(const std::string&)> tell = {};  ///< As EvaluatorOptions::tell.
 };
 
+inline constexpr const char* kApplicationsCode = "the application's own machine code";  ///< ReplayReport::compiler, where it is that.
+
 struct ReplayReport {
   std::string kernel, device;
   std::optional<BaselineReport> warm, cold;
@@ -66,18 +69,27 @@ struct ReplayReport {
     std::string unreached;
   };
   std::map<std::string, Recorded> recorded;
-  struct Fidelity {
+  struct Durations {
     int compared = 0, reproduced = 0;  ///< Instances whose duration in the application is known.
     double weighted_deviation = 0;     ///< Of the whole kernel's time: 0.02 is 2 % slower here.
   };
-  std::optional<Fidelity> fidelity() const;
+  std::optional<Durations> durations() const;
+  /// What the MEP is to carry of this replay (keep_fidelity).
+  Fidelity fidelity() const;
   /// Whether it is in this cache mode that the MEP has the instance's duration compared.
   bool compares(const std::string& instance, bool cold) const;
+  /// Whether some memory lies elsewhere than in the application.
+  bool relocated() const;
   bool pass() const;
   /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.
   std::string text() const;
   Json json() const;
 };
+
+/// Where no replay on `device` is known yet, what calibrating the original there showed is what the MEP carries. `code`: whose
+/// build that is of.
+void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device, const std::string& code,
+                     const BaselineReport& report, bool cold, const std::vector<std::string>& notes);
 
 /// What a replay on a GPU other than the recorded one cannot say, as sentences.
 std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report);

@@ -128,8 +128,8 @@ bool ReplayReport::compares(const std::string& instance, bool cold) const {
   return cold == (known != recorded.end() && known->second.in_vivo.cache == "cold");
 }
 
-std::optional<ReplayReport::Fidelity> ReplayReport::fidelity() const {
-  Fidelity found;
+std::optional<ReplayReport::Durations> ReplayReport::durations() const {
+  Durations found;
   double here = 0, there = 0;
   for (auto* mode : {&warm, &cold})
     for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i) {
@@ -143,6 +143,51 @@ std::optional<ReplayReport::Fidelity> ReplayReport::fidelity() const {
   // Weights are shares of the application's time in the kernel.
   if (there > 0) found.weighted_deviation = here / there - 1;
   return found;
+}
+
+bool ReplayReport::relocated() const {
+  return std::ranges::any_of(notes, [](auto& note) { return note.starts_with(kRelocated); });
+}
+
+Fidelity ReplayReport::fidelity() const {
+  Fidelity found;
+  found.device = device, found.code = compiler, found.relocated = relocated();
+  for (auto* mode : {&warm, &cold})
+    for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i) {
+      const InstanceReport& timed = (**mode).instances[i];
+      Fidelity::Instance& instance = found.instances[timed.id];
+      for (auto& buffer : timed.buffers) {
+        if (!buffer.pass && instance.trouble.empty()) instance.trouble = buffer.name + ", " + buffer.detail;
+        if (!buffer.exact && instance.changed == Fidelity::Changed::Exactly) instance.changed = Fidelity::Changed::WithinTolerance;
+      }
+      if (!timed.failure.empty()) instance.trouble = timed.failure;
+      if (!timed.pass) instance.changed = Fidelity::Changed::Otherwise;
+      auto deviation = in_vivo_deviation(timed);
+      if (!deviation || !timed.pass || !compares(timed.id, mode == &cold)) continue;
+      instance.recorded_us = timed.recorded_seconds * 1e6, instance.replayed_us = timed.seconds * 1e6;
+      instance.cache = mode == &cold ? "cold" : "warm", instance.reproduced = is_reproduced(timed, *deviation);
+    }
+  return found;
+}
+
+void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device, const std::string& code,
+                     const BaselineReport& calibrated, bool cold, const std::vector<std::string>& notes) {
+  auto known = read_fidelity(folder);
+  if (known.ok() && std::ranges::any_of(*known, [&](auto& replay) { return replay.device == device; })) return;
+  ReplayReport report;
+  report.device = device, report.compiler = code, report.notes = notes;
+  for (auto& instance : mep.instances) report.recorded[instance.id].in_vivo = instance.in_vivo;
+  BaselineReport seen = calibrated;
+  // The application's own machine code is what its durations are of; it was found right, though not to the last digit.
+  bool of_application = std::ranges::all_of(seen.instances, [](auto& instance) { return instance.application_seconds > 0; });
+  for (auto& instance : seen.instances) {
+    if (!of_application) continue;
+    instance.seconds = instance.application_seconds, report.compiler = kApplicationsCode;
+    for (auto& buffer : instance.buffers) buffer.exact &= !buffer.changed;
+  }
+  (cold ? report.cold : report.warm) = seen;
+  // A folder that cannot be written to is no reason not to tune.
+  (void)keep_fidelity(folder, report.fidelity());
 }
 
 bool ReplayReport::pass() const {
@@ -191,9 +236,10 @@ std::string ReplayReport::text() const {
             (instance.pass ? line("%.3f us, spread %.1f %%\n", instance.seconds * 1e6, instance.spread * 100)
                            : "FAIL  " + alone.complaint() + "\n");
   }
-  if (auto found = fidelity())
+  if (auto found = durations())
     text += line("fidelity: %d of %d instances take as long as in the application; by their weights %+.1f %%\n", found->reproduced,
                  found->compared, found->weighted_deviation * 100);
+  text += "fidelity grade: " + fidelity().text() + "\n";
   if (cross_check) text += cross_check->text() + "\n";
   if (facts) text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " + diagnose(*facts).paragraph() + "\n";
   if (!only_by_nvcc.empty()) text += "note: " + only_by_nvcc + "\n";
@@ -224,8 +270,11 @@ Json ReplayReport::json() const {
   for (auto& [id, there] : recorded)
     document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how}, {"why", there.in_vivo.why}, {"launches", there.in_vivo.launches},
                                {"low_us", there.in_vivo.low}, {"high_us", there.in_vivo.high}, {"own_us", there.in_vivo.own}};
-  if (auto found = fidelity())
-    document["fidelity"] = {{"reproduced", found->reproduced}, {"compared", found->compared}, {"weighted_deviation", found->weighted_deviation}};
+  document["fidelity"] = to_json(fidelity());
+  if (auto found = durations()) {
+    Json& fidelity = document["fidelity"];
+    fidelity["reproduced"] = found->reproduced, fidelity["compared"] = found->compared, fidelity["weighted_deviation"] = found->weighted_deviation;
+  }
   return document;
 }
 

@@ -94,6 +94,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
     KERNELIFT_TRY(readable(mep, folder));
     return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
   }
+  keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         evaluator->report_.complaint());

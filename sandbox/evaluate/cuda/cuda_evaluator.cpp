@@ -96,6 +96,7 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   original_key_ = code_key({}, baseline_.reply.image);
   KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
   if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
+  keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(), lanes_[0]->report, options_.cold, lanes_[0]->process->notes());
   if (!lanes_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
   if (!lanes_[0]->report.judges()) return refused("candidates could not be judged: " + lanes_[0]->report.unverifiable);

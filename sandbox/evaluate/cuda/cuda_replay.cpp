@@ -56,7 +56,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     return measured;
   };
   bool as_run = !applications.image.empty();
-  report.compiler = as_run ? "the application's own machine code" : "clang";
+  report.compiler = as_run ? kApplicationsCode : "clang";
   const TrialCode& first = as_run ? applications : own;
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(first, false));

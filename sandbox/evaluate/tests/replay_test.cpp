@@ -79,9 +79,36 @@ TEST(Replay, ComparesDurationsInTheModeThatTheMepNames) {
   EXPECT_THAT(text, ::testing::HasSubstr("fidelity: 2 of 2 instances take as long as in the application; by their weights +2.0 %"));
   EXPECT_FALSE(report.json()["warm"]["instances"][0].contains("reproduced"));
   EXPECT_EQ(report.json()["cold"]["instances"][0]["reproduced"], true);
+  EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::Full) << report.fidelity().text();
+  EXPECT_EQ(report.json()["fidelity"]["grade"], "full");
+  EXPECT_EQ(report.fidelity().instances["a-0"].replayed_us, 20.2) << "in the mode that was chosen";
+  report.warm->instances[1].buffers = {{"out", 8, true, true, "", "4 ULP", true, false}};
+  EXPECT_EQ(report.fidelity().instances["a-1"].changed, Fidelity::Changed::WithinTolerance);
+  report.notes = {"relocated: 0x7f00 is taken; pointers of known type were rewritten"};
+  EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::Limited);
+  EXPECT_THAT(report.text(), ::testing::HasSubstr("fidelity grade: limited on "));
   report.warm->instances[0].failure = "crashed: an illegal memory access was encountered", report.warm->instances[0].pass = false;
   report.recorded["a-0"].unreached = "1 allocation (8 MiB) alive at the launch is not in the capture: 0x7f00+8 MiB";
+  EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::None);
   EXPECT_THAT(report.text(), ::testing::HasSubstr("illegal memory access was encountered\n        1 allocation (8 MiB) alive"));
+}
+
+TEST(Replay, IsKeptFromCalibrationWhereNoneIsKnown) {
+  MepFixture fixture = scale_mep();
+  for (auto& instance : fixture.mep.instances) instance.in_vivo.cache = "warm";
+  BaselineReport calibrated;
+  for (auto& instance : fixture.mep.instances) {
+    InstanceReport seen;
+    seen.id = instance.id, seen.recorded_seconds = 20e-6, seen.seconds = 90e-6, seen.application_seconds = 21e-6;
+    calibrated.instances.push_back(seen);
+  }
+  keep_calibrated(fixture.path(), fixture.mep, "cuda: some", "clang", calibrated, false, {});
+  auto known = read_fidelity(fixture.path());
+  ASSERT_TRUE(known.ok() && known->size() == 1);
+  EXPECT_EQ(known->at(0).grade(), Fidelity::Grade::Full) << known->at(0).text() << ": the application's own code counts, not clang's";
+  calibrated.instances[0].pass = false;
+  keep_calibrated(fixture.path(), fixture.mep, "cuda: some", "clang", calibrated, false, {});
+  EXPECT_EQ(read_fidelity(fixture.path())->at(0).grade(), Fidelity::Grade::Full) << "a replay says more";
 }
 
 TEST(Replay, SaysWhatAnotherGpuThanTheRecordedOneLeavesOpen) {

@@ -146,7 +146,7 @@ Status GpuMemory::place_live(const Mep& mep) {
       span.shift = static_cast<int64_t>(up(elsewhere->address)) - static_cast<int64_t>(span.begin);
       span.memory = std::move(*elsewhere);
       relocates_ = true;
-      note("relocated: " + why + "; pointers of known type were rewritten");
+      note(kRelocated + why + "; pointers of known type were rewritten");
     } else {
       span.memory = std::move(*placed);
     }

@@ -122,6 +122,7 @@ class GpuMemory {
   bool relocates_ = false;
 };
 
+inline constexpr const char* kRelocated = "relocated: ";  ///< How notes() of memory that lies elsewhere begin.
 inline constexpr std::byte kGpuCanary{0xc9};
 inline constexpr std::byte kGpuPoison{0xc5};  ///< As a float about -6317: no NaN, which fmax would swallow.
 

@@ -165,6 +165,7 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
     for (size_t row = 0; row < buffer.rows.size(); ++row, ++at) {
       elements += buffer.rows[row].count;
       const judging::Finding& finding = found[at];
+      made.exact &= finding.mismatches == 0 && finding.largest_ulps == 0;
       if (finding.mismatches == 0) continue;
       mismatches += finding.mismatches;
       worst = std::max<double>(worst, judging::float_from_bits(static_cast<uint32_t>(finding.worst >> 32) - 1));
