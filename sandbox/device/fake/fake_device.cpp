@@ -69,6 +69,7 @@ Result<DeviceMemory> FakeDevice::place(uint64_t address, uint64_t bytes) {
 DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::milliseconds limit) {
   DeviceOutcome outcome;
   if (lost_) return {DeviceFault::Crashed, "the context was lost", {}};
+  if (++runs == throttled_from) throttled = true;
   double clock = 0, begun = 0;
   for (auto& step : program.steps()) {
     using Kind = DeviceProgram::Step::Kind;
@@ -84,7 +85,7 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
         auto kernel = loaded_.find(step.launch->kernel);
         if (kernel == loaded_.end()) return {DeviceFault::LaunchRefused, "no such kernel", {}};
         FakeRun run = kernel->second->body({step.launch->geometry, step.launch->arguments.data(), step.launch->arguments.size()});
-        clock += run.seconds;
+        clock += run.seconds * (throttled ? 3 : 1);
         if (run.fault == DeviceFault::None && run.seconds > std::chrono::duration<double>(limit).count())
           run.fault = DeviceFault::TimedOut, run.detail = "not done after " + std::to_string(limit.count()) + " ms";
         if (run.fault == DeviceFault::None) break;
@@ -105,6 +106,10 @@ Status FakeDevice::read(uint64_t from, std::span<std::byte> bytes) {
   std::memcpy(bytes.data(), reinterpret_cast<const void*>(from), bytes.size());
   return done();
 }
-DeviceClocks FakeDevice::clocks() { return {1000, throttled, throttled ? "made up" : ""}; }
+DeviceClocks FakeDevice::clocks() {
+  DeviceClocks now{1000, throttled, throttled ? "made up" : ""};
+  if (throttled_from > 0 && runs >= throttled_from) throttled = false, throttled_from = 0;
+  return now;
+}
 
 }  // namespace kernelift

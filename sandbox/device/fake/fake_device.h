@@ -48,7 +48,9 @@ class FakeDevice : public Device {
   std::set<uint64_t> refused;
   /// What an image is that is not registered, e.g. a real compiler's; nullopt: none.
   std::function<std::optional<FakeImage>(std::string_view)> unregistered;
-  bool throttled = false;
+  bool throttled = false;  ///< Then all takes thrice as long.
+  int runs = 0;            ///< Programs, so far.
+  int throttled_from = 0;  ///< From that run on, until somebody has looked at the clocks; 0: never.
   uint64_t copied_bytes = 0;  ///< By programs, so far.
 
   const DeviceFacts& facts() const override { return facts_; }

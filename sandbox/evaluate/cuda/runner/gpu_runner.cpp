@@ -212,21 +212,30 @@ bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& v
 }
 
 void GpuRunner::wait_until_calm() {
-  constexpr auto kBetweenChecks = 50ms, kPause = 100ms;
-  constexpr int kPatience = 20;
+  constexpr auto kPause = 100ms;
   if (Deadline::clock::now() < clocks_checked_) return;
+  look_at_clocks();
+  for (int i = 0; i < patience_ && !calm_; ++i) std::this_thread::sleep_for(kPause), look_at_clocks();
+  // What did not pass while it was waited for will hardly pass for the next candidate.
+  patience_ = calm_ ? kPatience : patience_ / 2;
+}
+
+void GpuRunner::look_at_clocks() {
+  constexpr auto kBetweenChecks = 50ms;
   calm_ = !device_.clocks().throttled;
-  for (int i = 0; i < kPatience && !calm_; ++i) std::this_thread::sleep_for(kPause), calm_ = !device_.clocks().throttled;
   clocks_checked_ = after(kBetweenChecks);
 }
 
 GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch) {
   constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
-  constexpr int kTries = 5, kLaunchesWorth = 8;
+  constexpr int kLaunchesWorth = 8;
   Samples samples;
   const GpuInstance& memory = memory_->instances()[instance];
   wait_until_calm();
-  for (int taken = 0, tries = 0; taken < rounds;) {
+  // A search looks at the clocks now and then; figures that are reported or held against others rest on samples after
+  // which, too, nothing held the clock down.
+  const bool to_the_end = inquiry_.confirm || &baseline == &candidate;
+  for (int taken = 0, sure = 0; taken < rounds;) {
     int now = std::clamp(kMostQueued / (2 * batch), 1, rounds - taken);
     Steps steps(*support_);
     memory_->restore(steps, instance, false);
@@ -252,18 +261,23 @@ GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candi
       samples.failure = failure_of(outcome);
       return samples;
     }
-    // Samples taken while something held the clock down are taken again, or marked in the end.
-    bool due = Deadline::clock::now() >= clocks_checked_;
-    if (due) calm_ = !device_.clocks().throttled;
-    if (due && !calm_ && tries < kTries) {
-      ++tries, wait_until_calm();
-      continue;
-    }
-    if (!calm_) throttled_ += now;
     const double* next = outcome.seconds.data();
     for (int round = 0; round < now; ++round, ++taken)
       for (int turn = 0; turn < 2; ++turn, next += batch)
         (taken % 2 == turn ? samples.baseline : samples.candidate).push_back(support_->net(median({next, static_cast<size_t>(batch)})));
+    const bool last = taken >= rounds;
+    if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
+    else if (calm_ && !last) continue;
+    // What was taken since the clock was last seen to be free is discarded and taken again; where that does not help (a
+    // limit of power that the kernel itself meets), it is kept and marked.
+    if (!calm_ && retakes_ > 0 && patience_ > 0) {
+      --retakes_, taken = sure, clocks_checked_ = {};
+      samples.baseline.resize(static_cast<size_t>(sure)), samples.candidate.resize(static_cast<size_t>(sure));
+      wait_until_calm();
+      continue;
+    }
+    if (!calm_) throttled_ += taken - sure;
+    sure = taken;
   }
   return samples;
 }
@@ -385,7 +399,7 @@ bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
 }
 
 std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
-  inquiry_ = inquiry, throttled_ = 0;
+  inquiry_ = inquiry, throttled_ = 0, retakes_ = kRetakes;
   Verdict verdict;
   verdict.stage = Stage::Time;
   if (ended()) return std::nullopt;

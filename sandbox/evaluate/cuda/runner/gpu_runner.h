@@ -111,6 +111,7 @@ class GpuRunner {
   bool ended() const;
   int batch_for(double seconds) const;
   void wait_until_calm();
+  void look_at_clocks();
 
   // calibration
   size_t heaviest() const;
@@ -173,7 +174,10 @@ class GpuRunner {
   Deadline clocks_checked_{};
   bool usable_ = true;
   bool lost_ = false;  ///< By no fault of a candidate.
+  static constexpr int kRetakes = 5, kPatience = 20;
   bool calm_ = true;   ///< When the clocks were last looked at.
+  int patience_ = kPatience;  ///< Pauses that a clock which is held down is waited for.
+  int retakes_ = kRetakes;    ///< How often this inquiry's samples may still be taken again.
   int throttled_ = 0;  ///< Samples of this inquiry that were kept though the clock was held down.
 };
 

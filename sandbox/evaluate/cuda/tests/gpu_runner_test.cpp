@@ -351,6 +351,34 @@ TEST(GpuRunner, SaysWhichSamplesWereTakenWhileTheClockWasHeldDown) {
   EXPECT_THAT(verdict.detail, HasSubstr("clock was held down"));
 }
 
+TEST(GpuRunner, TakesSamplesAgainThatWereTakenWhileTheClockWasHeldDown) {
+  Rig rig(scale());
+  for (int runs_before_the_end : {2, 3}) {
+    ASSERT_TRUE(rig.judge("faster", true).ok()) << "what is learned once is known from now on";
+    int begun = rig.device.runs;
+    ASSERT_TRUE(rig.judge("faster", true).ok());
+    // Before the last samples are taken; two runs after them verify.
+    rig.device.throttled_from = rig.device.runs + (rig.device.runs - begun) - runs_before_the_end;
+    Verdict verdict = rig.judge("faster", true);
+    ASSERT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_EQ(rig.device.throttled_from, 0) << "somebody looked";
+    EXPECT_FALSE(verdict.counters.contains("throttled_samples")) << verdict.text();
+    ASSERT_EQ(verdict.timings.size(), 2u);
+    for (auto& timing : verdict.timings) {
+      EXPECT_NEAR(timing.seconds, 50e-6, 1e-9) << timing.instance;
+      EXPECT_EQ(timing.samples, verdict.timings[0].samples);
+    }
+  }
+}
+
+TEST(GpuRunner, WaitsLessAndLessForAClockThatStaysHeldDown) {
+  Rig rig(scale());
+  rig.device.throttled = true;
+  auto begin = Deadline::clock::now();
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(judged(rig.judge("faster", true)));
+  EXPECT_LT(Deadline::clock::now() - begin, std::chrono::seconds(20));
+}
+
 TEST(GpuRunner, RefusesWhatTheDeviceCannotHold) {
   Rig rig(scale());
   Verdict verdict = rig.judge("too big");
