@@ -35,7 +35,7 @@
   X(cuStreamGetCaptureInfo) X(cuCtxGetId) X(cuCtxResetPersistingL2Cache)                                         \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams)          \
   X(cuGraphGetEdges) X(cuGraphKernelNodeGetAttribute) X(cuGraphNodeGetEnabled) X(cuGraphNodeSetEnabled)             \
-  X(cuGraphLaunch) X(cuGetProcAddress) X(cuCtxSetCacheConfig) X(cuMemGetAccess)
+  X(cuGraphLaunch) X(cuGetProcAddress) X(cuFuncSetCacheConfig) X(cuMemGetAccess)
 
 namespace kernelift {
 

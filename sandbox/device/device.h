@@ -25,6 +25,8 @@ struct DeviceFacts {
   std::vector<int> twins;  ///< Ordinals of all devices of this model, this one included.
   uint64_t memory_bytes = 0, free_bytes = 0, cache_bytes = 0;
   uint32_t multiprocessors = 1, threads_per_multiprocessor = 0;
+  uint32_t blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;             ///< 0: not known.
+  uint32_t shared_per_multiprocessor = 0, shared_taken_per_block = 0;                   ///< The latter beside what a kernel asks for.
   uint32_t max_threads_per_block = 1024, shared_per_block = 48 << 10, shared_per_block_optin = 48 << 10;
   Dim3 max_grid{0x7fffffff, 65535, 65535}, max_block{1024, 1024, 64};
 };
@@ -65,6 +67,8 @@ struct DeviceLaunch {
   Dim3 cluster{0, 0, 0};             ///< 0: none.
   int cluster_policy = 0;            ///< How clusters are scheduled, as the driver numbers it; 0: its default.
   int carveout = -1;                 ///< Percent of the L1 wanted as shared memory; -1: the driver's choice.
+  int cache_config = 0;              ///< Shared memory or L1, as the driver numbers the preference; 0: none.
+  int priority = 0;                  ///< Of the launch, as the driver numbers it; 0: the default.
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
 };
 

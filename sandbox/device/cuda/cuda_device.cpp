@@ -68,8 +68,8 @@ class CudaDevice : public Device {
       KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, options.stack_bytes), "cannot set the stack limit"));
     if (options.heap_bytes > 0)
       KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, options.heap_bytes), "cannot set the heap limit"));
-    // A preference, which newer GPUs ignore.
-    if (options.cache_config != 0 && driver_.cuCtxSetCacheConfig) driver_.cuCtxSetCacheConfig(static_cast<CUfunc_cache>(options.cache_config));
+    if (options.printf_bytes > 0)
+      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, options.printf_bytes), "cannot set the size of printf's buffer"));
     // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
     driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
@@ -217,6 +217,10 @@ class CudaDevice : public Device {
     facts_.cache_bytes = static_cast<uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
     facts_.multiprocessors = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     facts_.threads_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
+    facts_.blocks_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
+    facts_.registers_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
+    facts_.shared_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+    facts_.shared_taken_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
     facts_.max_threads_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     facts_.shared_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
     facts_.shared_per_block_optin = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -297,7 +301,10 @@ class CudaDevice : public Device {
     }
     if (wanted.carveout >= 0)
       driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout);
-    CUlaunchAttribute attributes[3];
+    // A preference, which newer GPUs ignore.
+    if (wanted.cache_config != 0 && driver_.cuFuncSetCacheConfig)
+      driver_.cuFuncSetCacheConfig(function, static_cast<CUfunc_cache>(wanted.cache_config));
+    CUlaunchAttribute attributes[4];
     CUlaunchConfig config{};
     config.gridDimX = geometry.grid.x, config.gridDimY = geometry.grid.y, config.gridDimZ = geometry.grid.z;
     config.blockDimX = geometry.block.x, config.blockDimY = geometry.block.y, config.blockDimZ = geometry.block.z;
@@ -315,6 +322,10 @@ class CudaDevice : public Device {
         attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
         attributes[config.numAttrs++].value.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(wanted.cluster_policy);
       }
+    }
+    if (wanted.priority != 0) {
+      attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+      attributes[config.numAttrs++].value.priority = wanted.priority;
     }
     size_t size = wanted.arguments.size();
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(wanted.arguments.data()),

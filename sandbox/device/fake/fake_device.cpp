@@ -39,7 +39,9 @@ Result<DeviceImage> FakeDevice::load(std::string_view image) {
     kernel.name = name, kernel.handle = next_handle_++;
     kernel.registers = registered.registers, kernel.shared_bytes = registered.shared_bytes, kernel.max_threads = registered.max_threads;
     kernel.parameters = registered.parameters, kernel.knows_parameters = !registered.parameters.empty();
-    kernel.resident_blocks = [](uint32_t threads, uint32_t) { return threads ? static_cast<int>(2048 / threads) : 0; };
+    kernel.resident_blocks = [fixed = registered.resident_blocks](uint32_t threads, uint32_t) {
+      return fixed ? *fixed : threads ? static_cast<int>(2048 / threads) : 0;
+    };
     loaded_[kernel.handle] = &registered;
     loaded.kernels.push_back(std::move(kernel));
   }
@@ -84,7 +86,7 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
       case Kind::Launch: {
         auto kernel = loaded_.find(step.launch->kernel);
         if (kernel == loaded_.end()) return {DeviceFault::LaunchRefused, "no such kernel", {}};
-        FakeRun run = kernel->second->body({step.launch->geometry, step.launch->arguments.data(), step.launch->arguments.size()});
+        FakeRun run = kernel->second->body({step.launch->geometry, step.launch, step.launch->arguments.data(), step.launch->arguments.size()});
         clock += run.seconds * (throttled ? 3 : 1);
         if (run.fault == DeviceFault::None && run.seconds > std::chrono::duration<double>(limit).count())
           run.fault = DeviceFault::TimedOut, run.detail = "not done after " + std::to_string(limit.count()) + " ms";

@@ -12,6 +12,7 @@ namespace kernelift {
 
 struct FakeCall {
   Geometry geometry;
+  const DeviceLaunch* launch = nullptr;
   const std::byte* arguments = nullptr;
   size_t argument_bytes = 0;
   /// The n-th argument of a kernel whose parameters are as registered.
@@ -33,6 +34,7 @@ struct FakeKernel {
   std::function<FakeRun(const FakeCall&)> body;
   std::vector<Parameter> parameters;
   uint32_t registers = 32, shared_bytes = 0, max_threads = 1024;
+  std::optional<int> resident_blocks = {};  ///< Per multiprocessor; none: as many as their threads allow.
 };
 
 struct FakeImage {

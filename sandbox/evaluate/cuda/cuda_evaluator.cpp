@@ -33,7 +33,7 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
     device.heap_bytes = std::max(device.heap_bytes, instance.settings.heap_limit);
-    device.cache_config = instance.settings.cache_config;
+    device.printf_bytes = std::max(device.printf_bytes, instance.settings.printf_limit);
     for (auto& region : instance.regions) device.wanted.push_back({region.address, region.address + region.size});
   }
   auto open = [device](int ordinal) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t kLargestScratch = 16ull << 30;
 constexpr std::byte kRubbish{0xc5};
+constexpr uint64_t kGuard = 64 << 10;
 
 TrialFailure over(const std::string& what, uint64_t used, uint64_t limit) {
   return {Outcome::OverResources, what + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
@@ -126,14 +127,17 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
     if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
       return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " + std::to_string(kLargestScratch)};
-    auto placed = device.place(0, std::max<uint64_t>(1, static_cast<uint64_t>(*bytes)));
+    const auto size = static_cast<uint64_t>(*bytes);
+    auto placed = device.place(0, kGuard + size + kGuard);
     if (!placed.ok()) return TrialFailure{Outcome::OverResources, placed.error().message};
+    Scratch& scratch = prepared.scratch.emplace_back(std::move(*placed), 0, size, wanted.zeroed);
+    scratch.address = scratch.memory.address + kGuard;
+    DeviceProgram fresh;
+    fresh.fill(scratch.address - kGuard, kGpuCanary, kGuard), fresh.fill(scratch.address + size, kGpuCanary, kGuard);
     // Fresh memory may be zero; scratch that was not asked to be must not be relied on.
-    DeviceProgram rubbish;
-    rubbish.fill(placed->address, kRubbish, placed->size);
-    if (auto filled = device.run(rubbish, std::chrono::seconds(10)); !filled.ok()) return TrialFailure{Outcome::LaunchFailed, filled.detail};
-    scratch_addresses.push_back(placed->address);
-    prepared.scratch.push_back({std::move(*placed), static_cast<uint64_t>(*bytes), wanted.zeroed});
+    fresh.fill(scratch.address, kRubbish, size);
+    if (auto filled = device.run(fresh, std::chrono::seconds(10)); !filled.ok()) return TrialFailure{Outcome::LaunchFailed, filled.detail};
+    scratch_addresses.push_back(scratch.address);
   }
   for (auto& variable : recorded.variables) {
     const DeviceVariable* found = find_variable(image_.variables, variable.name, variable.recorded_name, variable.key);
@@ -155,7 +159,8 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     DeviceLaunch launch;
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
     launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
-    launch.carveout = recorded.settings.carveout;
+    launch.carveout = recorded.settings.carveout, launch.cache_config = recorded.settings.cache_config;
+    launch.priority = recorded.settings.priority;
     if (launch.cluster.x > 0 && !has_clusters(device.facts()))
       return TrialFailure{Outcome::LaunchFailed, "its launch needs clusters of blocks, which " + device.facts().arch +
                                                      " does not have (sm_90 and later do)"};
@@ -225,8 +230,25 @@ void GpuCode::set_up(Steps& steps, const GpuInstance& instance, size_t index, bo
 
 void GpuCode::launch(Steps& steps, size_t index) const {
   for (auto& scratch : instances_[index].scratch)
-    if (scratch.zeroed) steps.fill(scratch.memory.address, std::byte{0}, scratch.size);
+    if (scratch.zeroed) steps.fill(scratch.address, std::byte{0}, scratch.size);
   for (auto& launch : instances_[index].launches) steps.launch(launch);
+}
+
+void GpuCode::check_scratch(Steps& steps, size_t index) const {
+  for (auto& scratch : instances_[index].scratch)
+    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size}) steps.check_canary(guard, kGuard, kGpuCanary, 0);
+}
+
+std::string GpuCode::near_scratch(size_t index, uint64_t address) const {
+  auto& all = instances_[index].scratch;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const uint64_t begin = all[i].address, end = begin + all[i].size;
+    if (address < begin - kGuard || address >= end + kGuard) continue;
+    bool before = address < begin;
+    return std::to_string(before ? begin - address : address - end) + (before ? " bytes before the start of" : " bytes after the end of") +
+           " its scratch memory " + std::to_string(i + 1);
+  }
+  return "";
 }
 
 void GpuCode::take_down(Steps& steps, size_t index) const {

@@ -25,6 +25,10 @@ class GpuCode {
   void launch(Steps& steps, size_t index) const;
   /// Steps after it: recorded addresses back where set_up() put the image's own, so that they compare equal.
   void take_down(Steps& steps, size_t index) const;
+  /// Steps that look at the canaries around what was lent to it, which are whole unless a launch since load() broke them.
+  void check_scratch(Steps& steps, size_t index) const;
+  /// "4 bytes after the end of its scratch memory 1", where that is; else empty.
+  std::string near_scratch(size_t index, uint64_t address) const;
   /// Where this image keeps the instance's n-th variable; 0: it has none of that name.
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
   /// As the image spells it; of the first launch.
@@ -34,8 +38,8 @@ class GpuCode {
 
  private:
   struct Scratch {
-    DeviceMemory memory;
-    uint64_t size = 0;
+    DeviceMemory memory;  ///< With a canary on either side.
+    uint64_t address = 0, size = 0;
     bool zeroed = false;
   };
   struct Prepared {

@@ -5,6 +5,34 @@
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 namespace kernelift {
+namespace {
+
+/// What keeps a multiprocessor from holding more blocks than the `resident` that the driver computed; empty where it holds
+/// all the threads it can, or nobody knows.
+std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
+  constexpr uint64_t kWarp = 32, kUnit = 256, kParts = 4;  // Registers are given to warps by units, in each quarter alone.
+  const uint64_t threads = facts.geometry.block.count(), warps = (threads + kWarp - 1) / kWarp;
+  if (!facts.resident_blocks || warps == 0 || device.threads_per_multiprocessor == 0) return "";
+  const auto resident = static_cast<uint64_t>(*facts.resident_blocks);
+  if (resident * warps * kWarp >= device.threads_per_multiprocessor) return "";
+  struct Limit {
+    const char* name;
+    uint64_t blocks;
+  };
+  std::vector<Limit> limits{{"threads", device.threads_per_multiprocessor / (warps * kWarp)}};
+  if (device.blocks_per_multiprocessor > 0) limits.push_back({"blocks", device.blocks_per_multiprocessor});
+  if (facts.registers && *facts.registers > 0 && device.registers_per_multiprocessor > 0) {
+    uint64_t each = (static_cast<uint64_t>(*facts.registers) * kWarp + kUnit - 1) / kUnit * kUnit;
+    limits.push_back({"registers", device.registers_per_multiprocessor / kParts / each * kParts / warps});
+  }
+  if (uint64_t each = facts.shared_bytes.value_or(0) + device.shared_taken_per_block; facts.shared_bytes && each > 0 && device.shared_per_multiprocessor > 0)
+    limits.push_back({"shared memory", device.shared_per_multiprocessor / each});
+  auto least = std::min_element(limits.begin(), limits.end(), [](auto& a, auto& b) { return a.blocks < b.blocks; });
+  // Where the driver counts otherwise (clusters, a carve-out), it is none of these.
+  return least->blocks == resident ? least->name : "";
+}
+
+}  // namespace
 
 size_t GpuRunner::heaviest() const {
   size_t heaviest = 0;
@@ -34,6 +62,7 @@ Result<KernelFacts> GpuRunner::kernel_facts(const LaunchProfiler& profile) {
   uint64_t threads = facts.geometry.block.count();
   if (facts.occupancy_limit && threads > 0 && device.threads_per_multiprocessor > 0)
     facts.resident_blocks = static_cast<int>(*facts.occupancy_limit * device.threads_per_multiprocessor / double(threads) + 0.5);
+  facts.limited_by = limit_of(device, facts);
   if (!profile) {
     facts.counters_missing = "this device has none";
     return facts;

@@ -91,6 +91,7 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   }
   steps.clear_findings(rows);
   size_t at = memory_->compare(steps, place.memory);
+  code.check_scratch(steps, place.instance);
   for (size_t v = 0; v < instance.variables.size(); ++v) {
     const GpuBuffer& variable = instance.variables[v];
     for (size_t row = 0; row < variable.rows.size(); ++row, ++at)
@@ -112,7 +113,8 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   }
   if (found->front().address != judging::kNone) {
     memory_->launched(place.memory, true);
-    judged.failure = TrialFailure{Outcome::WroteOutside, memory_->neighbourhood(place.memory, found->front().address)};
+    std::string where = code.near_scratch(place.instance, found->front().address);
+    judged.failure = TrialFailure{Outcome::WroteOutside, where.empty() ? memory_->neighbourhood(place.memory, found->front().address) : where};
     return judged;
   }
   bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });

@@ -18,8 +18,10 @@ struct Scale {
   float factor;
 };
 
+inline DeviceLaunch last_launch;  ///< Of any of these kernels.
+
 inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
-  return {[body](const FakeCall& call) { return body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
+  return {[body](const FakeCall& call) { return last_launch = *call.launch, body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
 }
 
 inline int long_runs = 0;  ///< Of the image "takes long", in this process.
@@ -98,10 +100,29 @@ inline std::map<std::string, FakeImage> images() {
     });
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
+  // Of 1000 bytes: the last, and two that are not its own.
+  for (auto [name, at] : {std::pair{"uses scratch", 999}, {"behind its scratch", 1000}, {"before its scratch", -3}})
+    all[name].kernels["right"] = {[at = at](const FakeCall& call) {
+                                    Scale(call).run();
+                                    call.argument<std::byte*>(24)[at] = std::byte{1};
+                                    return FakeRun{50e-6};
+                                  },
+                                  {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}}};
   add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
   add("is lost", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Lost, "uncorrectable ECC error"}; });
   add("hangs", [](const Scale&) { return FakeRun{1e6}; });
   add("too big", [](const Scale&) { return FakeRun{}; });
+  struct Limited {
+    const char* name;
+    uint32_t registers, shared;
+    int resident;
+  };
+  for (auto [name, registers, shared, resident] : {Limited{"full", 32, 0, 16}, {"many registers", 168, 0, 3}, {"much shared", 32, 40 << 10, 5},
+                                                   {"few blocks", 32, 0, 8}, {"whoever knows", 32, 0, 2}}) {
+    all[name] = all["original"];
+    FakeKernel& kernel = all[name].kernels["right"];
+    kernel.registers = registers, kernel.shared_bytes = shared, kernel.resident_blocks = resident;
+  }
   all["too big"].kernels["right"].shared_bytes = 300 << 10;
   return all;
 }

@@ -249,6 +249,13 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
   Verdict outside = running.judge("outside");
   EXPECT_EQ(outside.outcome, Outcome::WroteOutside) << outside.text();
   EXPECT_THAT(outside.detail, HasSubstr("8 bytes after the end of out"));
+  for (auto kernel : {"uses_scratch", "behind_scratch"}) {
+    TrialCode code = code_of(kernel);
+    code.scratch = {{*Expression::parse("1000"), false}};
+    Verdict verdict = running.process->evaluate(code, {}).value_or(Verdict{});
+    EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside) << verdict.text();
+    if (!verdict.ok()) EXPECT_THAT(verdict.detail, HasSubstr("0 bytes after the end of its scratch memory 1"));
+  }
   Verdict prints = running.judge("prints");
   EXPECT_TRUE(prints.ok()) << prints.text();
   Verdict remembers = running.judge("remembers", true);

@@ -331,6 +331,53 @@ TEST(GpuRunner, IsOfNoFurtherUseAfterAFaultOrAHang) {
   }
 }
 
+TEST(GpuRunner, SeesWhatIsWrittenBesideTheMemoryThatIsLent) {
+  Rig rig(scale());
+  auto judge = [&](const std::string& image) {
+    TrialCode code;
+    code.image = image;
+    code.scratch = {{*Expression::parse("1000"), false}};
+    return rig.runner->evaluate(code, {}).value_or(Verdict{});
+  };
+  EXPECT_TRUE(judge("uses scratch").ok()) << judge("uses scratch").text();
+  Verdict behind = judge("behind its scratch");
+  EXPECT_EQ(behind.outcome, Outcome::WroteOutside) << behind.text();
+  EXPECT_THAT(behind.detail, HasSubstr("0 bytes after the end of its scratch memory 1"));
+  Verdict before = judge("before its scratch");
+  EXPECT_EQ(before.outcome, Outcome::WroteOutside) << before.text();
+  EXPECT_THAT(before.detail, HasSubstr("3 bytes before the start of its scratch memory 1"));
+  EXPECT_TRUE(judge("uses scratch").ok()) << "the next one has canaries of its own";
+}
+
+TEST(GpuRunner, SaysWhatLimitsTheBlocksThatAreResidentAtOnce) {
+  auto limit = [](const std::string& image, uint32_t most_blocks = 32) {
+    Rig rig(scale(), {}, "", image);
+    DeviceFacts& device = rig.device.editable_facts();
+    device.blocks_per_multiprocessor = most_blocks, device.registers_per_multiprocessor = 64 << 10;
+    device.shared_per_multiprocessor = 228 << 10, device.shared_taken_per_block = 1 << 10;
+    auto facts = rig.runner->kernel_facts({});
+    return facts.ok() ? facts->limited_by : facts.error().message;
+  };
+  EXPECT_EQ(limit("full"), "") << "all threads that there is room for";
+  EXPECT_EQ(limit("many registers"), "registers");
+  EXPECT_EQ(limit("much shared"), "shared memory");
+  EXPECT_EQ(limit("few blocks", 8), "blocks");
+  EXPECT_EQ(limit("whoever knows"), "") << "what the driver counts otherwise is not explained";
+}
+
+TEST(GpuRunner, LaunchesAsTheApplicationDid) {
+  MepFixture fixture = scale();
+  for (auto& instance : fixture.mep.instances)
+    instance.settings.priority = -3, instance.settings.carveout = 40, instance.settings.cache_config = 2, instance.settings.cluster_policy = 1;
+  Rig rig(std::move(fixture));
+  fake::last_launch = {};
+  EXPECT_TRUE(rig.judge("faster").ok());
+  EXPECT_EQ(fake::last_launch.priority, -3);
+  EXPECT_EQ(fake::last_launch.carveout, 40);
+  EXPECT_EQ(fake::last_launch.cache_config, 2);
+  EXPECT_EQ(fake::last_launch.cluster_policy, 1);
+}
+
 TEST(GpuRunner, BlamesNoCandidateForAGpuThatFails) {
   Rig rig(scale());
   Verdict verdict = rig.judge("is lost");

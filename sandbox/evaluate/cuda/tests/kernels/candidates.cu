@@ -42,6 +42,17 @@ KL_KERNEL outside(const float* in, float* out, int n, float factor) {
   if (i < n) out[i] = in[i] * factor + bias;
   if (i == 0) out[n + 2] = 1.0f;
 }
+/// Of 1000 bytes that it is lent, the last, and the one behind it.
+KL_KERNEL uses_scratch(const float* in, float* out, int n, float factor, char* scratch) {
+  int i = index();
+  if (i < n) out[i] = in[i] * factor + bias;
+  if (i == 0) scratch[999] = 1;
+}
+KL_KERNEL behind_scratch(const float* in, float* out, int n, float factor, char* scratch) {
+  int i = index();
+  if (i < n) out[i] = in[i] * factor + bias;
+  if (i == 0) scratch[1000] = 1;
+}
 KL_KERNEL faults(const float* in, float* out, int n, float factor) {
   int i = index();
   if (i < n) out[i] = in[i] * factor + bias;
