@@ -47,6 +47,10 @@ class Race {
 
 /// The least time any kernel can take that leaves `bytes_written` new bytes, given the fastest way this machine was
 /// measured to write that much, shared by `cores`. A kernel below it did not do the work.
+/// What must be read is not counted, since nobody knows it: that results change with an input does not tell which of its
+/// bytes they depend on (a search ends early, an index chooses, a factor is zero), and what is read again may still lie in a
+/// cache. A floor that is too high would accuse honest kernels; whoever reads too little is wrong on perturbed inputs,
+/// which every finalist meets.
 double physics_floor(double fastest_write_seconds, unsigned cores);
 
 }  // namespace kernelift
