@@ -146,6 +146,9 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     else if (memory.elsewhere.contains(region.address))
       taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
                             ") lies on another GPU; its content is captured, its place is not");
+    if (!memory.gone.contains(region.address) && allocations_.borrowed_within(region.address, region.size))
+      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
+                            ") belongs to another process, which may write it at any time: its content is captured as it was found");
     return memory.gone.contains(region.address);
   });
   {

@@ -240,6 +240,22 @@ TEST_F(CudaRecorderTest, ReadsNoMappedMemoryThatHasNoRightsOfAccess) {
   }
 }
 
+TEST_F(CudaRecorderTest, SaysWhichMemoryBelongsToAnotherProcess) {
+  auto& recorder = start();
+  auto& theirs = *new std::vector<int>(1000);
+  auto address = reinterpret_cast<CUdeviceptr>(theirs.data());
+  device_memory[address] = 4000;
+  call(CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2_params{&address, {}, 0});
+  launch(theirs, 1);
+  auto said = [&] {
+    auto found = capture();
+    return found.ok() ? omissions(*found) : found.error().message;
+  };
+  recorder.finish();
+  EXPECT_THAT(said(), HasSubstr("(arg 0) belongs to another process"));
+  EXPECT_EQ(capture()->instances().at(0).regions.size(), 1u) << "it is captured all the same";
+}
+
 TEST_F(CudaRecorderTest, DropsAFailedLaunchAndMemoryTheDriverNoLongerKnows) {
   auto& recorder = start();
   auto& memory = allocate(1000);

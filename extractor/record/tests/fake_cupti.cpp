@@ -19,6 +19,7 @@ std::map<uint32_t, const char*> names = {{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
                                          {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuMemMap, "cuMemMap"},
+                                         {CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2, "cuStreamDestroy_v2"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
                                          {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,

@@ -359,6 +359,26 @@ TEST_F(GpuRecorder, KeepsWhatWasFinishedHoweverTheProcessEnds) {
   }
 }
 
+TEST_F(GpuRecorder, EndsWhereASignalsHandlerEndsTheProcess) {
+  // In the middle of CUDA's start, of a first image, of launches: same exit code, and in time. It prints nothing.
+  for (auto microseconds : {"30000", "300000", "500000", "700000", "900000"}) {
+    SCOPED_TRACE(microseconds);
+    capture.reset();
+    auto outcome = record({"trouble", "exit-in-handler", microseconds});
+    EXPECT_EQ(outcome.application.exit_code, 5);
+    // Whatever was kept is whole.
+    for (size_t i = 0; capture && i < capture->instances().size(); ++i)
+      for (auto& region : capture->instances()[i].regions) EXPECT_TRUE(capture->load(region.after).ok());
+  }
+}
+
+TEST_F(GpuRecorder, SaysThatMemoryBelongsToAnotherProcess) {
+  auto outcome = record({"trouble", "borrowed"});
+  if (outcome.application.exit_code == 77) GTEST_SKIP() << "processes cannot share GPU memory here";
+  EXPECT_FALSE(outcome.instances.empty()) << omissions(outcome);
+  EXPECT_THAT(omissions(outcome), HasSubstr("belongs to another process"));
+}
+
 TEST_F(GpuRecorder, SurvivesForkAndExec) {
   auto outcome = record({"trouble", "fork-after"});
   EXPECT_EQ(profile(outcome, "count")->count, 11u) << "the child had nothing to add, and left the files alone";

@@ -43,6 +43,18 @@ void Allocations::added(uint64_t address, uint64_t size, MemoryKind kind, CUcont
 void Allocations::removed(uint64_t address) {
   std::lock_guard lock(turn_);
   version_ += live_.erase(address);
+  borrowed_.erase(address);
+}
+
+void Allocations::borrowed(uint64_t address) {
+  std::lock_guard lock(turn_);
+  borrowed_.insert(address);
+}
+
+bool Allocations::borrowed_within(uint64_t address, uint64_t size) const {
+  std::lock_guard lock(turn_);
+  auto first = borrowed_.lower_bound(address);
+  return first != borrowed_.end() && *first < address + size;
 }
 
 void Allocations::mapped(uint64_t address, uint64_t size) {
@@ -131,6 +143,9 @@ Effect effect_of(uint32_t cbid) {
     case KL_CBID(cuMemAllocHost_v2):
     case KL_CBID(cuMemHostRegister):
     case KL_CBID(cuMemHostRegister_v2):
+    case KL_CBID(cuIpcOpenMemHandle):
+    case KL_CBID(cuIpcOpenMemHandle_v2):
+    case KL_CBID(cuMemPoolImportPointer):
     case KL_CBID(cuMemMap):
     case KL_CBID(cuMemAddressReserve): return Effect::Gives;
     case KL_CBID(cuMemFree_v2):
@@ -138,6 +153,7 @@ Effect effect_of(uint32_t cbid) {
     case KL_CBID(cuMemFreeAsync_ptsz):
     case KL_CBID(cuMemFreeHost):
     case KL_CBID(cuMemHostUnregister):
+    case KL_CBID(cuIpcCloseMemHandle):
     case KL_CBID(cuMemUnmap):
     case KL_CBID(cuMemAddressFree): return Effect::Takes;
     default: return Effect::None;
@@ -173,6 +189,10 @@ void note_given(uint32_t cbid, const void* parameters, CUcontext context, Alloca
       auto& p = KL_PARAMETERS(cuMemHostRegister);
       return into.added(number(p.p), p.bytesize, MemoryKind::HostMapped, context);
     }
+    // How large it is only the driver knows, which is asked when a launch has its address.
+    case KL_CBID(cuIpcOpenMemHandle):
+    case KL_CBID(cuIpcOpenMemHandle_v2): return into.borrowed(*KL_PARAMETERS(cuIpcOpenMemHandle).pdptr);
+    case KL_CBID(cuMemPoolImportPointer): return into.borrowed(*KL_PARAMETERS(cuMemPoolImportPointer).ptr_out);
     case KL_CBID(cuMemMap): {
       auto& p = KL_PARAMETERS(cuMemMap);
       return into.mapped(p.ptr, p.size);
@@ -192,6 +212,7 @@ void note_taken(uint32_t cbid, const void* parameters, Allocations& into) {
     case KL_CBID(cuMemFreeAsync_ptsz): return into.removed(KL_PARAMETERS(cuMemFreeAsync).dptr);
     case KL_CBID(cuMemFreeHost): return into.removed(number(KL_PARAMETERS(cuMemFreeHost).p));
     case KL_CBID(cuMemHostUnregister): return into.removed(number(KL_PARAMETERS(cuMemHostUnregister).p));
+    case KL_CBID(cuIpcCloseMemHandle): return into.removed(KL_PARAMETERS(cuIpcCloseMemHandle).dptr);
     case KL_CBID(cuMemUnmap): return into.unmapped(KL_PARAMETERS(cuMemUnmap).ptr, KL_PARAMETERS(cuMemUnmap).size);
     case KL_CBID(cuMemAddressFree): return into.unreserved(KL_PARAMETERS(cuMemAddressFree).ptr);
     default: return;

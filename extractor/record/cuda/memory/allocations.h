@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class Allocations {
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
+  /// Another process's memory begins there, as far as it can be seen here.
+  void borrowed(uint64_t address);
+  bool borrowed_within(uint64_t address, uint64_t size) const;
   /// What was allocated in it went with it.
   void context_gone(CUcontext context);
 
@@ -49,6 +53,7 @@ class Allocations {
   };
   std::map<uint64_t, Owned> live_;                  ///< By address.
   std::map<uint64_t, uint64_t> mapped_, reserved_;  ///< Address to size.
+  std::set<uint64_t> borrowed_;
   uint64_t version_ = 1, made_version_ = 0, made_variables_ = 0;
   std::shared_ptr<const AllocationMap> made_;
 };
