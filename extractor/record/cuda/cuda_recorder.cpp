@@ -153,7 +153,8 @@ bool CudaRecorder::enable_callbacks() {
 }
 
 void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceData& event) {
-  if (off_) return;
+  if (off_ || (inside_recorder() && !our_own_call())) return;
+  Inside inside;
   try {
     switch (cbid) {
       case CUPTI_CBID_RESOURCE_STREAM_CREATED:
@@ -185,12 +186,17 @@ void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceDat
 void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
   if (cbid >= kMostCalls || our_own_call()) return;
   bool before = call.callbackSite == CUPTI_API_ENTER;
+  if (inside_recorder()) {
+    if (before && (parts[cbid] == kLaunch || parts[cbid] == kGraphLaunch)) ++unseen_;
+    return;
+  }
   try {
     if (before) {
       *call.correlationData = 0;
       if (off_) return;
       gate_.enter();
       *call.correlationData = kInside;
+      Inside inside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
       else if (parts[cbid] == kGraphLaunch) {
         if (graph_enter(cbid, call)) *call.correlationData = kInParts;
@@ -205,6 +211,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
       return;
     }
+    Inside inside;
     if (*call.correlationData == kCapturing) {
       launch_exit(call);
       if (ending_) late_launch(call.context);
@@ -417,7 +424,8 @@ void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured
 }
 
 void CudaRecorder::kernel_ran(const KernelRun& run) {
-  if (off_) return;
+  if (off_ || (inside_recorder() && !our_own_call())) return;
+  Inside inside;
   try {
     std::lock_guard lock(turn_);
     if (!run.name) {
@@ -507,7 +515,7 @@ void CudaRecorder::write_manifest(bool complete) {
 
 void CudaRecorder::finish() {
   if (off_) return;
-  bool interrupted = our_own_call();
+  bool interrupted = our_own_call() || inside_recorder();
   OwnCall ours;
   try {
     if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
@@ -515,7 +523,10 @@ void CudaRecorder::finish() {
       if (activity_on_) flush_activity(cupti_);
       if (config_.profile_only) enable_callbacks();
       ending_ = true;
-      if (auto lock = lock_for_the_end(turn_)) return write_manifest(true);
+      if (auto lock = lock_for_the_end(turn_)) {
+        if (unseen_ > 0) archive_.omit("launches by a signal's handler", std::to_string(unseen_) + " came in the middle of recording another");
+        return write_manifest(true);
+      }
     }
     off_ = true;
   } catch (...) {

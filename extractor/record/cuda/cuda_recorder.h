@@ -87,6 +87,7 @@ class CudaRecorder {
   Cupti cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<bool> off_{true}, ending_{false};
+  std::atomic<uint64_t> unseen_{0};  ///< Launches by handlers of signals that came in the middle of our code.
 
   Gate gate_;
   Allocations allocations_;

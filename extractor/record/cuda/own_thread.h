@@ -26,6 +26,22 @@ class OwnCall {
   bool before_;
 };
 
+/// True on a thread that is in the middle of our code, where it may hold locks of ours. Whoever comes in again on it is a
+/// signal's handler, and would wait for itself.
+inline bool& inside_recorder() {
+  static thread_local bool inside = false;
+  return inside;
+}
+
+class Inside {
+ public:
+  Inside() : before_(inside_recorder()) { inside_recorder() = true; }
+  ~Inside() { inside_recorder() = before_; }
+
+ private:
+  bool before_;
+};
+
 /// False if the process may have no more threads.
 template <class Work>
 bool start_own_thread(Work work) {

@@ -153,6 +153,19 @@ TEST(Stillness, KnowsWhetherAnyStreamCaptures) {
   EXPECT_FALSE(stillness.capturing());
 }
 
+TEST(Stillness, ForgetsWhatAThreadCapturedThatIsNoMore) {
+  static CudaDriver driver = fake_driver();
+  Stillness stillness(driver);
+  std::thread([&] {
+    stillness.capture_begun(CU_STREAM_PER_THREAD);
+    EXPECT_TRUE(stillness.capturing());
+  }).join();
+  EXPECT_FALSE(stillness.capturing()) << "nobody can end that capture any more";
+  auto stream = reinterpret_cast<CUstream>(64);
+  std::thread([&] { stillness.capture_begun(stream); }).join();
+  EXPECT_TRUE(stillness.capturing()) << "another thread may end this one";
+}
+
 TEST(Stillness, TellsThreadsThatCaptureTheirOwnStreamsApart) {
   static CudaDriver driver = fake_driver();
   Stillness stillness(driver);

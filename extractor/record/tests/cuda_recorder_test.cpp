@@ -371,6 +371,49 @@ TEST_F(CudaRecorderTest, LetsAProcessEndInTheMiddleOfAnImage) {
   other.join();
 }
 
+TEST_F(CudaRecorderTest, NeverWaitsForItselfWhenASignalsHandlerComesInTheMiddle) {
+  config_.skip = 100;
+  auto& recorder = start();
+  auto &memory = allocate(1000), &other = allocate(1000);
+  launch(memory, 1);
+  static std::atomic<bool> over;
+  over = false;
+  while_a_device_is_named = [&] {  // Under the recorder's lock, and in no call of its own.
+    launch(other, 1), launch(other, 1);
+    allocate(1000);
+    over = true;
+  };
+  // CUPTI hands its records over on whatever thread fills a buffer.
+  auto flush = reinterpret_cast<CUptiResult (*)(uint32_t)>(dlsym(library_, "cuptiActivityFlushAll"));
+  std::thread application([&] { flush(0); });
+  for (int tries = 0; tries < 2000 && !over; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (!over) application.detach();
+  ASSERT_TRUE(over) << "it waits for a lock that its own thread holds";
+  application.join();
+  EXPECT_EQ(other[0], 2) << "the launches took place";
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(omissions(*found), HasSubstr("launches by a signal's handler: 2 came in the middle"));
+}
+
+TEST_F(CudaRecorderTest, EndsAtOnceWhereASignalsHandlerEndsIt) {
+  config_.skip = 100;
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  auto took = std::chrono::steady_clock::duration::max();
+  while_a_device_is_named = [&] {
+    auto begun = std::chrono::steady_clock::now();
+    recorder.finish();
+    took = std::chrono::steady_clock::now() - begun;
+  };
+  reinterpret_cast<CUptiResult (*)(uint32_t)>(dlsym(library_, "cuptiActivityFlushAll"))(0);
+  EXPECT_LT(took, std::chrono::seconds(1)) << "what its own thread holds is not waited for";
+  launch(memory, 1);
+  EXPECT_EQ(memory[0], 2);
+}
+
 TEST_F(CudaRecorderTest, LeavesTheParentsFilesAloneInAForkedChild) {
   auto& recorder = start();
   auto& memory = allocate(1000);

@@ -11,8 +11,7 @@ void Gate::enter() {
     if (!closed_.load()) [[likely]]
       return;
     inside_.fetch_sub(1);
-    std::unique_lock lock(turn_);
-    opened_.wait(lock, [&] { return !closed_.load(); });
+    closed_.wait(true);  // No lock: a signal's handler may come in on a thread that waits here.
   }
 }
 
@@ -41,11 +40,8 @@ bool Gate::close(Deadline deadline) {
 
 void Gate::open() {
   closer_ = std::thread::id();
-  {
-    std::lock_guard lock(turn_);
-    closed_.store(false);
-  }
-  opened_.notify_all();
+  closed_.store(false);
+  closed_.notify_all();
 }
 
 }  // namespace kernelift

@@ -5,8 +5,6 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace kernelift {
@@ -30,8 +28,6 @@ class Gate {
   std::atomic<int> inside_{0};
   std::atomic<bool> closed_{false};
   std::atomic<std::thread::id> closer_{};
-  std::mutex turn_;
-  std::condition_variable opened_;
 };
 
 /// Opens a gate that this thread closed.

@@ -16,6 +16,15 @@ std::pair<CUstream, std::thread::id> capture_on(CUstream stream) {
   return {own ? nullptr : stream, own ? std::this_thread::get_id() : std::thread::id()};
 }
 
+/// What a thread captures on its own stream is over when the thread is: nobody else can name that stream, to end it.
+struct ThreadsOwnCapture {
+  Stillness* counted_by = nullptr;
+  ~ThreadsOwnCapture() {
+    if (counted_by) counted_by->capture_ended(nullptr);
+  }
+};
+thread_local ThreadsOwnCapture own_capture;
+
 }  // namespace
 
 void Stillness::stream_created(CUcontext context, CUstream stream) {
@@ -37,13 +46,17 @@ void Stillness::context_gone(CUcontext context) {
 
 void Stillness::capture_begun(CUstream stream) {
   std::lock_guard lock(turn_);
-  capturing_.insert(capture_on(stream));
+  auto capture = capture_on(stream);
+  if (!capture.first) own_capture.counted_by = this;
+  capturing_.insert(capture);
   captures_ = capturing_.size();
 }
 
 void Stillness::capture_ended(CUstream stream) {
   std::lock_guard lock(turn_);
-  capturing_.erase(capture_on(stream));
+  auto capture = capture_on(stream);
+  if (!capture.first) own_capture.counted_by = nullptr;
+  capturing_.erase(capture);
   captures_ = capturing_.size();
 }
 
