@@ -149,7 +149,7 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
   std::error_code code;
   if (std::filesystem::exists(file, code)) return usage_error(file.string() + ": exists already; continue it with --resume");
   std::filesystem::create_directories(file.parent_path(), code);
-  if (code) return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() + ")");
+  if (code) return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() + "); choose a writable place with --state DIR");
   auto temporary = file;
   temporary += ".new-" + std::to_string(getpid());
   std::filesystem::remove(temporary, code);

@@ -135,6 +135,13 @@ TEST_F(RunFile, LeavesNothingBehindThatCouldNotBeBegun) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << std::filesystem::directory_iterator(folder_.path())->path();
 }
 
+TEST_F(RunFile, AsksForAnotherPlaceWhereItsFolderCannotBe) {
+  std::ofstream(folder_.path() / "runs") << "a file";
+  auto run = RunStore::create(folder_.path() / "runs" / "k-1.klrun", meta());
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("choose a writable place with --state DIR"));
+}
+
 TEST_F(RunFile, SendsNobodyToARunThatDoesNotExistYet) {
   for (auto [mode, advice] : {std::pair{Database::Mode::Create, "start again"}, std::pair{Database::Mode::ReadWrite, "--resume"}}) {
     auto database = Database::open(file_, mode);
