@@ -74,6 +74,10 @@ TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
   SlotFolder folder;
   EXPECT_THAT(run({"tun", "x"}, folder.path()), AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists them\n"), HasSubstr("exit 2")));
   EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()), AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; kernelift scan --help shows how\n"), HasSubstr("exit 2")));
+  std::ofstream(folder.path() / "some.klrun") << "any";
+  EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2"))) << "before the run is read";
+  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make"}, folder.path()), AllOf(HasSubstr("--run CMD\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make", "--run", "app", "--time", "x"}, folder.path()), AllOf(HasSubstr("'x' is not a duration"), HasSubstr("exit 2")));
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 

@@ -105,6 +105,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.undo) return put_back(context, undo_last(state), "");
   KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
+  // Said before anything is timed once more.
+  if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
+  if (options.run.empty() && options.check.empty()) return usage_error("apply needs a command that runs the application: --run CMD");
+  KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
   KERNELIFT_ASSIGN(Embedding embedding, embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
@@ -123,7 +127,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.on_cpu = cpu;
   judge_by(options.run, options.check, offer);
   request.branch = options.branch;
-  KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
+  request.trial.time_limit = time_limit;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
   Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs, offer.shares);
