@@ -3,7 +3,7 @@
 
 namespace kernelift {
 
-constexpr auto kPoll = std::chrono::microseconds(20);
+constexpr auto kPoll = std::chrono::microseconds(50);
 
 void Gate::enter() {
   for (;;) {
@@ -11,7 +11,8 @@ void Gate::enter() {
     if (!closed_.load()) [[likely]]
       return;
     inside_.fetch_sub(1);
-    closed_.wait(true);  // No lock: a signal's handler may come in on a thread that waits here.
+    // No lock, and nothing to be woken by: a signal's handler may come in on a thread that waits here.
+    while (closed_.load()) std::this_thread::sleep_for(kPoll);
   }
 }
 
@@ -41,7 +42,6 @@ bool Gate::close(Deadline deadline) {
 void Gate::open() {
   closer_ = std::thread::id();
   closed_.store(false);
-  closed_.notify_all();
 }
 
 }  // namespace kernelift
