@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <span>
 
 #include "cli/verbs.h"
 #include "reintegrate/tree/patch_journal.h"
@@ -50,10 +51,20 @@ kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context&
 }
 
 /// A wrong command line in the words of all other errors.
-std::string usage_sentence(const CLI::App* app, const CLI::Error& error) {
+std::string usage_sentence(const CLI::App& app, const CLI::Error& error) {
   std::string verb = "kernelift";
-  for (auto* sub : app->get_subcommands()) verb += " " + sub->get_name();
-  return verb + ": " + error.what() + "; " + verb + " --help shows how\n";
+  for (auto* sub : app.get_subcommands()) verb += " " + sub->get_name();
+  return verb + ": " + error.what() + "; " + verb + " --help shows how";
+}
+
+/// Options are not read where the command line is wrong: --json is looked for by hand, in front of another program's options.
+Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
+  auto own = words.first(static_cast<size_t>(std::ranges::find(words, std::string_view("--")) - words.begin()));
+  Context context;
+  context.json = std::ranges::find(own, std::string_view("--json")) != own.end();
+  context.note(sentence);
+  context.emit({{"error", sentence.substr(sentence.find(": ") + 2)}, {"exit", static_cast<int>(Exit::Usage)}});
+  return Exit::Usage;
 }
 
 int run(int argc, char** argv) {
@@ -62,7 +73,6 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", KERNELIFT_VERSION);
   app.footer("Start with: kernelift doctor, then kernelift optimize --help");
-  app.failure_message(usage_sentence);
 
   Context context;
   context.arguments = argv;
@@ -80,14 +90,14 @@ int run(int argc, char** argv) {
   }
   std::string word = argv[1];
   bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
-  if (!known && !word.starts_with('-')) {
-    std::cerr << "kernelift: there is no verb '" << word << "'; kernelift --help lists them\n";
-    return static_cast<int>(Exit::Usage);
-  }
+  const std::span words(argv, static_cast<size_t>(argc));
+  if (!known && !word.starts_with('-'))
+    return static_cast<int>(wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists them", words));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::Usage);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version.
+    return static_cast<int>(wrong_usage(usage_sentence(app, error), words));
   }
   for (auto& [verb, options, action] : choices) {
     if (!options->parsed()) continue;

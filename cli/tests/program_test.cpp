@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Both streams, and the exit code at the end.
 std::string run(std::vector<std::string> words, const std::filesystem::path& folder, const std::vector<std::string>& before = {}) {
@@ -78,6 +79,8 @@ TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
   EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2"))) << "before the run is read";
   EXPECT_THAT(run({"apply", "some.klrun", "--build", "make"}, folder.path()), AllOf(HasSubstr("--run CMD\n"), HasSubstr("exit 2")));
   EXPECT_THAT(run({"apply", "some.klrun", "--build", "make", "--run", "app", "--time", "x"}, folder.path()), AllOf(HasSubstr("'x' is not a duration"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"scan", "--json", "--nosuch"}, folder.path()), HasSubstr("\"exit\": 2")) << "for whoever reads stdout";
+  EXPECT_THAT(run({"build", "--nosuch", "--", "app", "--json"}, folder.path()), Not(HasSubstr("\"exit\": 2"))) << "not our own option";
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 

@@ -118,8 +118,8 @@ Result<Exit> record(const Context& context, const Options& options) {
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);
   if (!outcome.folder.empty())
-    context.say((options.config.profile_only ? "Profile in " : "Capture in ") + outcome.folder.string() + " (" +
-                size_text(outcome.stored_bytes) + ")");
+    context.say(options.config.profile_only ? "Profile in " + outcome.folder.string()
+                                            : "Capture in " + outcome.folder.string() + " (" + size_text(outcome.stored_bytes) + ")");
   if (outcome.interrupted)
     return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
                                         : "interrupted; what was recorded until then is kept",
