@@ -85,6 +85,17 @@ bool belongs_to_type(const ValueDecl* constant) {
   return context->isRecord();
 }
 
+std::string constant_name(const ValueDecl* constant) {
+  auto* variable = llvm::dyn_cast<VarDecl>(constant);
+  if (variable && variable->isLocalVarDecl()) return variable->getNameAsString();
+  PrintingPolicy policy(constant->getASTContext().getLangOpts());
+  policy.SuppressUnwrittenScope = true;
+  std::string name;
+  llvm::raw_string_ostream stream(name);
+  constant->printQualifiedName(stream, policy);
+  return name;
+}
+
 GeometryReader::GeometryReader(const ParsedUnit& unit, const FunctionDecl* function)
     : unit_(unit), assignments_(std::make_unique<Assignments>(function)) {}
 GeometryReader::~GeometryReader() = default;
@@ -239,7 +250,7 @@ std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitu
     if (auto* constant = llvm::dyn_cast<EnumConstantDecl>(reference->getDecl())) {
       if (belongs_to_type(constant)) return llvm::toString(constant->getInitVal(), 10);
       use.enumerators.insert(constant);
-      return constant->getQualifiedNameAsString();
+      return constant_name(constant);
     }
     if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl()))
       return parameter->getNameAsString();
@@ -279,7 +290,7 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
     bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
     if ((!literal || belongs_to_type(variable)) && !value.empty()) return value;
     use.constants.insert(initialised);
-    return variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString();
+    return constant_name(variable);
   }
   if (auto* given = assignments_->last(variable, -1, place_)) {
     At at(*this, given->place);

@@ -38,6 +38,9 @@ struct GeometryUse {
 /// A class's constant, or an enumerator of what is a type rather than a list of constants (a name of its own, variables,
 /// values that follow from each other): it says what the type is, so it stands in an expression by its value, not its name.
 bool belongs_to_type(const clang::ValueDecl* constant);
+/// As expressions and knobs name it: a local by its own name, others qualified by the scopes that people write, so not by
+/// anonymous namespaces.
+std::string constant_name(const clang::ValueDecl* constant);
 
 class GeometryReader {
  public:

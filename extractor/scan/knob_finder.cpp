@@ -11,6 +11,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Lex/MacroInfo.h"
+#include "extractor/scan/geometry_text.h"
 
 namespace kernelift {
 namespace {
@@ -134,13 +135,12 @@ class KnobTable {
     if (!fixed || belongs_to_type(variable) || !type->isIntegerType() || type->isBooleanType()) return;
     const Expr* init = variable->getAnyInitializer();
     if (!init || variable->hasAttr<CUDASharedAttr>()) return;
-    literal(variable, variable->isLocalVarDecl() ? variable->getNameAsString() : variable->getQualifiedNameAsString(), init,
-            kernel, geometry);
+    literal(variable, constant_name(variable), init, kernel, geometry);
   }
 
   void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
     if (!belongs_to_type(constant))
-      literal(constant, constant->getQualifiedNameAsString(), constant->getInitExpr(), kernel, geometry);
+      literal(constant, constant_name(constant), constant->getInitExpr(), kernel, geometry);
   }
 
   std::vector<Knob> take() {
