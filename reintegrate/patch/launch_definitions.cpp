@@ -8,42 +8,62 @@
 namespace kernelift {
 namespace {
 
-/// NAME of `#define NAME 16`, `constexpr int NAME = 16;` and their kin; empty for other lines.
-std::string_view defined_name(std::string_view line) {
+using Definitions = std::vector<std::pair<std::string_view, std::string_view>>;  ///< Names, and values as they are spelled.
+
+/// Of `#define NAME 16`, `constexpr int NAME = 16, OTHER{8};` and their kin; none on other lines.
+Definitions definitions_on(std::string_view line) {
   size_t at = std::min(line.find_first_not_of(" \t"), line.size());
   if (line.substr(at).starts_with("#")) {
     size_t define = line.find("define", at);
     if (define == line.npos) return {};
     at = std::min(line.find_first_not_of(" \t", define + 6), line.size());
-  } else {
-    size_t value = line.find_first_of("={");
-    if (value == line.npos || line.find("const") > value) return {};
-    at = value;
-    while (at > 0 && !word_character(line[at - 1])) --at;
-    while (at > 0 && word_character(line[at - 1])) --at;
+    size_t end = end_of_word(line, at);
+    return {{line.substr(at, end - at), trimmed(line.substr(end))}};
   }
-  return line.substr(at, end_of_word(line, at) - at);
+  size_t value = line.find_first_of("={");
+  if (value == line.npos || line.find("const") > value) return {};
+  Definitions found;
+  while (value != line.npos) {
+    size_t end = value;
+    while (end > at && !word_character(line[end - 1])) --end;
+    size_t name = end;
+    while (name > at && word_character(line[name - 1])) --name;
+    size_t past = value;
+    for (int depth = 0; past < line.size() && (depth > 0 || (line[past] != ',' && line[past] != ';')); ++past)
+      depth += (line[past] == '(' || line[past] == '{') - (line[past] == ')' || line[past] == '}');
+    found.push_back({line.substr(name, end - name), trimmed(line.substr(value, past - value))});
+    at = past;
+    value = past < line.size() && line[past] == ',' ? line.find_first_of("={", past) : line.npos;
+  }
+  return found;
 }
 
 }  // namespace
 
-Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<Hunk>& hunks, const Bindings& turned) {
+Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines, const std::vector<Hunk>& hunks,
+                         const Bindings& turned) {
   std::set<std::string, std::less<>> names;
   for (auto& site : mep.launches)
     for (auto* axes : {site.grid, site.block})
       for (int axis = 0; axis < 3; ++axis)
         if (auto expression = Expression::parse(axes[axis]); expression.ok())
           for (auto& name : expression->variables()) names.insert(name.substr(name.rfind(':') + 1));
-  for (auto& hunk : hunks)
-    for (size_t line = hunk.old_begin; line < hunk.old_end; ++line) {
-      std::string_view name = defined_name(old_lines[line].text);
-      // A variable of the kernel's may have the name of one that the host computes its grid from.
-      bool counts = trimmed(old_lines[line].text).starts_with("#") ||
-                    std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& knob) { return knob.name == name || knob.name.ends_with("::" + std::string(name)); });
-      bool known = turned.contains(name) || std::any_of(turned.begin(), turned.end(), [&](auto& one) { return one.first.ends_with("::" + std::string(name)); });
-      if (counts && names.contains(name) && !known)
-        return refused("the candidate rewrites '" + std::string(trimmed(old_lines[line].text)) + "', from which the launch is computed: it must be turned as a knob, which the launch is known to follow");
-    }
+  auto is = [](const std::string& name, std::string_view last) { return name == last || name.ends_with("::" + std::string(last)); };
+  for (auto& hunk : hunks) {
+    Definitions now;
+    for (size_t line = hunk.new_begin; line < hunk.new_end; ++line)
+      for (auto& definition : definitions_on(new_lines[line].text)) now.push_back(definition);
+    for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
+      for (auto& definition : definitions_on(old_lines[line].text)) {
+        std::string_view name = definition.first;
+        // A variable of the kernel's may have the name of one that the host computes its grid from.
+        bool counts = trimmed(old_lines[line].text).starts_with("#") || std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& knob) { return is(knob.name, name); });
+        bool known = std::any_of(turned.begin(), turned.end(), [&](auto& one) { return is(one.first, name); });
+        bool stays = std::find(now.begin(), now.end(), definition) != now.end();
+        if (counts && names.contains(name) && !known && !stays)
+          return refused("the candidate rewrites '" + std::string(trimmed(old_lines[line].text)) + "', from which the launch is computed: it must be turned as a knob, which the launch is known to follow");
+      }
+  }
   return done();
 }
 

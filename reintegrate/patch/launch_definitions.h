@@ -9,7 +9,9 @@
 
 namespace kernelift {
 
-/// Refuses where a line of `old_lines` that `hunks` replace defines such a name, and `turned` does not have it.
-Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<Hunk>& hunks, const Bindings& turned);
+/// Refuses where a line of `old_lines` that `hunks` replace gives such a name another value than the new lines do, and
+/// `turned` does not have it.
+Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines, const std::vector<Hunk>& hunks,
+                         const Bindings& turned);
 
 }  // namespace kernelift

@@ -63,7 +63,7 @@ class Planner {
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
-    KERNELIFT_TRY(check_definitions(mep_, old_lines_, hunks, changed));
+    KERNELIFT_TRY(check_definitions(mep_, old_lines_, new_lines_, hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
     return assemble();
   }

@@ -170,6 +170,23 @@ TEST_F(Patch, RefusesADefinitionThatTheLaunchFollowsIfItIsRewrittenByHand) {
   EXPECT_TRUE(plan().ok());
 }
 
+TEST_F(Patch, TurnsOneKnobOfALineThatDefinesTwo) {
+  write("src/k.cu", "constexpr int X = 32, Y = 8;\n__global__ void k(float* a) { a[threadIdx.y * X + threadIdx.x] = Y; }\n");
+  slice();
+  auto knob = [](const char* name, int64_t value, uint64_t begin, uint64_t end) { return Knob{name, value, {"src/k.cu", begin, end, 1, 1}, false, true, true, {}}; };
+  request.mep.knobs = {knob("X", 32, 18, 20), knob("Y", 8, 26, 27)};
+  LaunchSite site;
+  site.block[0] = "X", site.block[1] = "Y";
+  request.mep.launches = {site};
+  candidate("Y = 8", "Y = 16");
+  request.candidate.values["Y"] = 16;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_TRUE(patch->changes[0].after.starts_with("constexpr int X = 32, Y = 16;\n"));
+  candidate("X = 32", "X = 64");
+  EXPECT_NE(refusal().find("from which the launch is computed"), std::string::npos) << "X is not turned as a knob";
+}
+
 TEST_F(Patch, RefusesAKnobOfTheCommandLine) {
   request.mep.knobs = {{"BLOCK", 64, {}, true, true, true, {}}};
   request.candidate.values["BLOCK"] = 128;
