@@ -54,7 +54,7 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   shim::ShimConfig config;
   config.state = fs::absolute(context.state_folder());
   config.device = context.device == "cpu" ? "cpu" : "log";
-  config.root = config.state / (config.device == "cpu" ? "toolkit-cpu" : "toolkit-log");
+  config.root = config.device == "cpu" ? shim::toolkit_folder(config.state) : config.state / "toolkit-log";
   KERNELIFT_TRY(create_state_folder(config.state));
   KERNELIFT_ASSIGN(fs::path kernelift, executable());
   KERNELIFT_TRY(shim::create_toolkit(config, kernelift));

@@ -22,6 +22,9 @@ inline constexpr const char* kMarker = "kernelift-toolkit";
 /// Where the host's compilers find linkers that take our runtime whatever their -L says: for COMPILER_PATH, which GCC and
 /// clang read.
 std::filesystem::path linker_folder(const ShimConfig& config);
+/// Where the look-alike for the CPU device belongs: in the state folder; where that has a blank in its path or the like, which
+/// neither CMake nor Makefiles quote in a toolkit's, in the user's cache (XDG_CACHE_HOME, else ~/.cache).
+std::filesystem::path toolkit_folder(const std::filesystem::path& state);
 /// Makes or refreshes the look-alike at `config.root` with shims that are links to `kernelift`.
 Status create_toolkit(const ShimConfig& config, const std::filesystem::path& kernelift);
 /// The configuration of the look-alike that `argv0` is part of.

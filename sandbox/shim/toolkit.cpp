@@ -5,11 +5,14 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/process.h"
+#include "core/base/words.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/shim/hip_installation.h"
 #include "sandbox/shim/shim.h"
@@ -109,6 +112,22 @@ Status wrap_linkers(const fs::path& folder) {
 }
 
 }  // namespace
+
+fs::path toolkit_folder(const fs::path& state) {
+  auto needs_quotes = [](const fs::path& path) {
+    auto plain = [](char c) { return word_character(c) || std::strchr("/.-+,@%:=~", c) || static_cast<unsigned char>(c) >= 0x80; };
+    return !std::all_of(path.native().begin(), path.native().end(), plain);
+  };
+  const fs::path inside = state / "toolkit-cpu";
+  if (!needs_quotes(inside)) return inside;
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  fs::path folder = cache && *cache ? fs::path(cache) : home && *home ? fs::path(home) / ".cache" : fs::path();
+  if (!folder.is_absolute() || needs_quotes(folder)) return inside;
+  folder = folder / "kernelift" / ("toolkit-cpu-" + hash_text(state.string()).hex());
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? inside : folder;
+}
 
 fs::path linker_folder(const ShimConfig& config) { return config.root / kLinkers; }
 

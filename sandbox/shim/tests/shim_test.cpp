@@ -279,6 +279,20 @@ TEST_F(Shims, WorkInAFolderOfAnyName) {
   EXPECT_THAT(refused.error().message, HasSubstr("holds a \""));
 }
 
+TEST_F(Shims, TheToolkitsPathNeedsNoQuotesWhereTheApplicationsDoes) {
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  std::string kept = before ? before : "";
+  setenv("XDG_CACHE_HOME", (folder() / "cache").c_str(), 1);
+  EXPECT_EQ(toolkit_folder("/home/me/app/.kernelift"), "/home/me/app/.kernelift/toolkit-cpu");
+  fs::path moved = toolkit_folder("/home/me/my app/.kernelift");
+  EXPECT_EQ(moved.parent_path(), folder() / "cache" / "kernelift");
+  EXPECT_TRUE(fs::is_directory(moved));
+  EXPECT_NE(moved, toolkit_folder("/home/me/your app/.kernelift"));
+  setenv("XDG_CACHE_HOME", "/no such place", 1);
+  EXPECT_EQ(toolkit_folder("/home/me/my app/.kernelift"), "/home/me/my app/.kernelift/toolkit-cpu") << "nothing better is to be had";
+  before ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(Shims, KeepSourcesOfOneNameApartInALibrary) {
   std::filesystem::create_directories(folder() / "b");
   write("x.cu", "int first() { return 1; }\n");
