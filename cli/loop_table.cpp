@@ -1,6 +1,7 @@
 // Figures that are not known are shown as "-"; kernels too small to matter are one line. See loop_table.h.
 #include "cli/loop_table.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/duration.h"
@@ -23,6 +24,14 @@ std::string line_of(const LoopRow& row, const std::string& kernel) {
   std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
                 factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
   return line + kernel + "\n";
+}
+
+/// The least that tells it from the others.
+std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
+  std::string name = qualified_name(row.kernel);
+  bool overloaded = std::any_of(rows.begin(), rows.end(), [&](auto& other) { return other.kernel != row.kernel && qualified_name(other.kernel) == name; });
+  if (overloaded) name = row.kernel;
+  return row.id.empty() ? name : name + " of " + row.file + " (the share is that of all kernels of this name)";
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
       ++small, rest.share += row.share;
     } else {
       std::string which = row.candidate > 0 ? "#" + std::to_string(row.candidate) + ": " : "";
-      text += line_of(row, qualified_name(row.kernel)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
+      text += line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
     }
     if (!row.kept()) continue;
     branch = row.branch;                             // Of the last patch, which is on top of the others …
@@ -84,7 +93,7 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
 }
 
 Json to_json(const LoopRow& row) {
-  return {{"kernel", row.kernel}, {"share", row.share}, {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
+  return {{"kernel", row.kernel}, {"id", row.id}, {"share", row.share}, {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
           {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted}, {"measured", row.measured}, {"outcome", row.outcome},
           {"why", row.why}, {"run", row.run}, {"branch", row.branch}, {"way_back", row.way_back}};
 }

@@ -12,6 +12,7 @@ inline constexpr double kSmallestShare = 0.02;
 
 struct LoopRow {
   std::string kernel;           ///< Its key.
+  std::string id, file;         ///< Where several files have recorded kernels of that key: which it is. Their share is one.
   double share = 0;             ///< Of the application's run time.
   double launch_seconds = 0;    ///< Of the shortest launch that was captured; 0: not known.
   int64_t candidate = 0;        ///< Of its run: the one that apply tried last; 0: none.

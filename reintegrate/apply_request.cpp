@@ -1,6 +1,8 @@
 // Scan and capture are used when they can be read and passed over when not: they refine what is said, not what is done.
 #include "reintegrate/apply_request.h"
 
+#include <set>
+
 #include "core/base/file.h"
 #include "core/base/process.h"
 
@@ -19,6 +21,16 @@ std::vector<KernelShare> kernel_shares(const Capture& capture) {
   std::vector<KernelShare> shares;
   for (auto& profile : capture.info().profile) shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
   return shares;
+}
+
+bool counted_as_one(const std::string& key, const ScanIndex& scan, const std::vector<CapturedInstance>& recorded) {
+  std::set<std::pair<std::string, uint64_t>> places;  // A header's kernel is one, in all units that include it.
+  for (auto& kernel : scan.kernels)
+    if (kernel.key == key) places.emplace(kernel.definition.file, kernel.definition.begin);
+  std::set<std::string> units;
+  for (auto& instance : recorded)
+    if (instance.kernel == key) units.insert(instance.unit);
+  return places.size() > 1 && (units.size() > 1 || units.contains(""));
 }
 
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
@@ -73,8 +85,8 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   KERNELIFT_ASSIGN(request.original, read_text(mep_folder / kernel_file));
   request.root = request.mep.app_root;
   request.state = state;
-  if (auto capture = Capture::open(state / "capture"); capture.ok())
-    offer.shares = kernel_shares(*capture), offer.recorded = capture->info().command;
+  auto capture = Capture::open(state / "capture");
+  if (capture.ok()) offer.shares = kernel_shares(*capture), offer.recorded = capture->info().command;
   offer.kernel_share = share_of(request.mep.kernel_key, offer.shares);
   std::error_code code;
   if (!fs::is_directory(request.root, code))
@@ -82,6 +94,10 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   if (auto scan = ScanIndex::read(state / "scan.json"); scan.ok()) request.scan = std::move(*scan);
   if (request.scan)
     for (auto& unit : request.scan->units) request.build_folders.push_back(unit.folder);
+  if (request.scan && capture.ok() && counted_as_one(request.mep.kernel_key, *request.scan, capture->instances())) {
+    offer.kernel_share = 0;
+    request.notes.push_back("Nothing is predicted for the application: several files have a kernel of this name, and what share each has is not known.");
+  }
   return offer;
 }
 

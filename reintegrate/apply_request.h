@@ -23,6 +23,8 @@ struct KernelShare {
 };
 /// Most time first.
 std::vector<KernelShare> kernel_shares(const Capture& capture);
+/// Whether such a share may be that of several kernels: of static ones of one key, in several files.
+bool counted_as_one(const std::string& key, const ScanIndex& scan, const std::vector<CapturedInstance>& recorded);
 /// 0: not known.
 double share_of(const std::string& key, const std::vector<KernelShare>& shares);
 

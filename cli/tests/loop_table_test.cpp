@@ -41,6 +41,14 @@ TEST(LoopTable, APatchThatStandsWasKeptThoughAnInterruptionCameAfterIt) {
   EXPECT_EQ(row_of(applied("interrupted", ""), 130, true).outcome, "interrupted");
 }
 
+TEST(LoopTable, TellsKernelsOfOneNameApart) {
+  LoopRow plain = row_of(applied("not_faster", ""), 1), other = plain, here = plain, there = plain;
+  other.kernel = "k(int)", here.kernel = there.kernel = "step(int)";
+  here.id = "12ab", here.file = "src/one.cu", there.id = "34cd", there.file = "src/two.cu";
+  EXPECT_THAT(table_text({plain, other, here, there}, false),
+              AllOf(HasSubstr(" k(float*)\n"), HasSubstr(" k(int)\n"), HasSubstr(" step of src/one.cu (the share is that of all"), HasSubstr(" step of src/two.cu (")));
+}
+
 TEST(LoopTable, ALaunchThatIsTooLongToTuneIsKnownFromItsRecording) {
   LoopRow row;
   EXPECT_EQ(too_long_to_tune(row, 5), "") << "not known";

@@ -17,7 +17,9 @@
 #include "core/base/process.h"
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
+#include "core/model/scan/scan_index.h"
 #include "core/model/verdict.h"
+#include "extractor/extract/capture_join.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
@@ -171,17 +173,38 @@ class Loop {
     KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
+    KERNELIFT_ASSIGN(ScanIndex scanned, ScanIndex::read(state_ / "scan.json"));
     for (auto& [key, share] : kernel_shares(capture)) {
-      bool known = false;
-      for (size_t i = 0; i < finished; ++i) known |= rows_[i].kernel == key;
       LoopRow row;
       row.kernel = key, row.share = share;
       for (auto& instance : capture.instances())
         if (double seconds = instance.microseconds * 1e-6; instance.kernel == key && seconds > 0)
           row.launch_seconds = row.launch_seconds > 0 ? std::min(row.launch_seconds, seconds) : seconds;
-      if (!known) rows_.push_back(row);
+      auto add = [&] {
+        auto before = rows_.begin() + static_cast<ptrdiff_t>(finished);
+        if (std::none_of(rows_.begin(), before, [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; })) rows_.push_back(row);
+      };
+      auto namesakes = recorded_namesakes(key, scanned, capture);
+      if (namesakes.empty()) add();
+      for (auto* one : namesakes) row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned.root).string(), add();
     }
     return done();
+  }
+
+  /// Several files may have a static kernel of this name, and the profile counts them as one.
+  static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned, const Capture& capture) {
+    std::map<std::pair<std::string, uint64_t>, const ScannedKernel*> places;  // A header's kernel is one, in all its units.
+    for (auto& kernel : scanned.kernels)
+      if (kernel.key == key) places.emplace(std::pair(kernel.definition.file, kernel.definition.begin), &kernel);
+    std::vector<const ScannedKernel*> found;
+    if (places.size() < 2) return found;
+    CaptureJoin join(scanned, capture);
+    for (auto& [place, kernel] : places)
+      if (std::any_of(capture.instances().begin(), capture.instances().end(),
+                      [&](auto& instance) { return join.joins(instance, *kernel) == CaptureJoin::Answer::Yes; }))
+        found.push_back(kernel);
+    if (found.size() < 2) found.clear();  // `extract` finds the one that ran by itself.
+    return found;
   }
 
   double seconds_left() const {
@@ -200,7 +223,9 @@ class Loop {
   }
 
   /// The least that names this kernel and no other.
-  std::string to_type(const std::string& key) const {
+  std::string to_type(const LoopRow& wanted) const {
+    if (!wanted.id.empty()) return wanted.id;
+    const std::string& key = wanted.kernel;
     std::string name = qualified_name(key);
     bool one = std::count_if(rows_.begin(), rows_.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
     return one ? name : key;
@@ -216,7 +241,7 @@ class Loop {
     auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
-    auto extracted = step({"extract", to_type(row.kernel)});
+    auto extracted = step({"extract", to_type(row)});
     if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
     // One cache mode says whether it is right; both cost twice the time.

@@ -62,5 +62,27 @@ TEST(RunOffer, PredictsNothingOfAnotherRunThanWasRecorded) {
   EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "the check is what is timed then";
 }
 
+TEST(RunOffer, KnowsWhereTheProfileCountsSeveralKernelsAsOne) {
+  ScanIndex scan;
+  std::vector<CapturedInstance> recorded;
+  auto kernel = [&](const std::string& file, uint64_t begin) {
+    scan.kernels.emplace_back().key = "step(int)";
+    scan.kernels.back().definition.file = file, scan.kernels.back().definition.begin = begin;
+  };
+  auto launch = [&](const std::string& unit) {
+    recorded.emplace_back().kernel = "step(int)";
+    recorded.back().unit = unit;
+  };
+  kernel("shared.h", 7), kernel("shared.h", 7), launch("a.cu"), launch("b.cu");
+  EXPECT_FALSE(counted_as_one("step(int)", scan, recorded)) << "one kernel, in two units";
+  kernel("c.cu", 7);
+  EXPECT_TRUE(counted_as_one("step(int)", scan, recorded));
+  EXPECT_FALSE(counted_as_one("other(int)", scan, recorded));
+  recorded.clear(), launch("c.cu"), launch("c.cu");
+  EXPECT_FALSE(counted_as_one("step(int)", scan, recorded)) << "the others never ran";
+  launch("");
+  EXPECT_TRUE(counted_as_one("step(int)", scan, recorded)) << "nobody knows";
+}
+
 }  // namespace
 }  // namespace kernelift
