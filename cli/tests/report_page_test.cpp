@@ -34,6 +34,13 @@ TEST(ReportPage, SaysOfFiguresThatNobodyConfirmedThatTheyAreNot) {
   EXPECT_NE(report_page(data).find("confirmed in a fresh process, at least 1.35"), std::string::npos);
 }
 
+TEST(ReportPage, TellsHowTrueTheReplayWasToTheApplication) {
+  ReportData data = sample();
+  EXPECT_EQ(report_page(data).find("Fidelity"), std::string::npos) << "a MEP that was never replayed";
+  data.fidelity = {"limited on cuda: NVIDIA H200: addresses RELOCATED"};
+  EXPECT_NE(report_page(data).find("Fidelity of the replay: limited on cuda: NVIDIA H200: addresses RELOCATED"), std::string::npos);
+}
+
 TEST(ReportPage, EscapesWhatCameFromOutside) {
   std::string page = report_page(sample());
   EXPECT_NE(page.find("heat::stencil&lt;float, 16&gt;"), std::string::npos);
