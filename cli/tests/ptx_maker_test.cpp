@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "core/base/file.h"
 #include "reintegrate/embed/ptx_text.h"
 #include "sandbox/compile/service/cubin.h"
@@ -19,30 +21,35 @@ const char* const kKernel =
     "  if (i < n) data[i] *= factor * table[i & 1];\n"
     "}\n";
 
+/// A MEP of which a run was made, and the compiler of its candidates.
+struct Tuned {
+  explicit Tuned(const std::string& source) { EXPECT_TRUE(write_atomically(folder.path() / "kernel.cu", source).ok()); }
+  static Mep mep() {
+    Mep mep;
+    mep.kernel_name = "scale", mep.kernel_mangled = "_Z5scalePfif", mep.compile_flags = {"-std=c++17"};
+    return mep;
+  }
+  TemporaryFolder folder = std::move(*TemporaryFolder::create("kernelift-embedding"));
+  PtxMaker maker{"scale-1.klrun", mep(), folder.path()};
+};
+
 class Embedding : public ::testing::Test {
  protected:
+  // One for all: what it starts and compiles first is dear.
+  static void SetUpTestSuite() { tuned = std::make_unique<Tuned>(source()); }
+  static void TearDownTestSuite() { tuned.reset(); }
   void SetUp() override {
-    auto made = TemporaryFolder::create("kernelift-embedding");
-    ASSERT_TRUE(made.ok());
-    folder.emplace(std::move(*made));
-    std::string source = kKernel;
-    mep.kernel_name = "scale", mep.kernel_mangled = "_Z5scalePfif", mep.compile_flags = {"-std=c++17"};
     trial.id = 7;
-    trial.candidate.source = source.substr(source.find('\n') + 1);
-    ASSERT_TRUE(write_atomically(folder->path() / "kernel.cu", trial.candidate.source).ok());
+    trial.candidate.source = source();
     Verdict verdict;
     verdict.device = "cuda: NVIDIA H200, sm_90, driver 580.1";
     verdict.timings = {{"0001", 1, 2, 1, 2, 1.9, 2.1, 20, false}};
     verdict.counters = {{"embedded_speedup", 6.3}};
     trial.confirmed = trial.verdict = verdict;
   }
-  Result<EmbeddedCode> make() {
-    if (!maker) maker.emplace("scale-1.klrun", mep, folder->path());
-    return (*maker)(trial);
-  }
-  std::optional<TemporaryFolder> folder;
-  std::optional<PtxMaker> maker;
-  Mep mep;
+  static std::string source() { return std::strchr(kKernel, '\n') + 1; }
+  Result<EmbeddedCode> make() { return tuned->maker(trial); }
+  static inline std::unique_ptr<Tuned> tuned;
   RunTrial trial;
 };
 
@@ -51,7 +58,7 @@ TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(code->entry, "_Z5scalePfif");
   EXPECT_EQ(ptx_target(code->ptx), "sm_90");
-  EXPECT_EQ(code->ptx.find(folder->path().string()), std::string::npos) << code->ptx;
+  EXPECT_EQ(code->ptx.find(tuned->folder.path().string()), std::string::npos) << code->ptx;
   EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
   EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
   EXPECT_EQ(code->why, "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 times as fast.");
@@ -83,8 +90,8 @@ TEST_F(Embedding, FollowsTheRecipe) {
 TEST_F(Embedding, ShowsVariablesThatTheHostFills) {
   trial.candidate.source = kKernel;
   trial.candidate.source.replace(trial.candidate.source.find("factor * table"), 14, "taps[i & 3] * table");
-  ASSERT_TRUE(write_atomically(folder->path() / "kernel.cu", trial.candidate.source).ok());
-  auto code = make();
+  Tuned filled(trial.candidate.source);
+  auto code = filled.maker(trial);
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(ptx_shared_variables(code->ptx), (std::vector<PtxVariable>{{"taps", true, true}}));
 }
