@@ -74,7 +74,9 @@ TEST_F(CaptureJoinTest, DoubtsWhereNothingTellsNamesakesApart) {
   EXPECT_EQ(files("_Z1kPi", "").size(), 2u);
   EXPECT_FALSE(doubt_) << "one header's kernel in two units";
 }
-TEST_F(CaptureJoinTest, GoesByTheMachineCodeAtLast) {
+class CaptureJoinWithNvcc : public CaptureJoinTest {};
+
+TEST_F(CaptureJoinWithNvcc, GoesByTheMachineCodeAtLast) {
   auto toolkit = cuda_toolkit();
   if (!toolkit || !std::filesystem::exists(*toolkit / "bin" / "nvcc")) GTEST_SKIP() << "nvcc is not installed";
   const char* bodies[] = {"*p += 1", "*p *= 3"};

@@ -573,7 +573,7 @@ TEST(Scan, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
   EXPECT_TRUE(index.units[1].problems.empty());
 }
 
-TEST(Scan, AUnitIsReadWithTheHeadersThatReadOnHoweverManyErrorsFollow) {
+TEST(ScanWithToolkit, ReadsAUnitWithTheHeadersThatReadOnHoweverManyErrorsFollow) {
   TestApp app;
   app.unit("a.cu", "#include <cublas_v2.h>\n__global__ void k(float* x) { x[0] = 1; }\nint a = unknown_one, b = unknown_two;\n");
   auto index = app.scan();

@@ -62,7 +62,7 @@ TEST(ModuleVariables, AreInClangsImageHoweverTheyAreLinked) {
   }
 }
 
-TEST(ModuleVariables, AreFoundInNvccsImageByTheirKeys) {
+TEST(VariablesOfNvcc, AreFoundInItsImageByTheirKeys) {
   auto nvcc = NvccCompiler::find({});
   if (!nvcc.ok()) GTEST_SKIP() << nvcc.error().message;
   CompileReply reply = nvcc->compile(kSource, {"k"});
