@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <thread>
 
@@ -196,6 +197,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       if (off_) return;
       gate_.enter();
       *call.correlationData = kInside;
+      inside_driver() = true;
       Inside inside;
       if (parts[cbid] == kLaunch) launch_enter(cbid, call);
       else if (parts[cbid] == kGraphLaunch) {
@@ -212,6 +214,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       return;
     }
     Inside inside;
+    inside_driver() = false;
     if (*call.correlationData == kCapturing) {
       launch_exit(call);
       if (ending_) late_launch(call.context);
@@ -520,10 +523,11 @@ void CudaRecorder::finish() {
   try {
     if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
     if (!interrupted && lock_for_the_end(turn_)) {
-      if (activity_on_) flush_activity(cupti_);
-      if (config_.profile_only) enable_callbacks();
-      ending_ = true;
+      bool answered = ask_for_the_last_durations();
+      ending_ = answered;
+      if (!answered) off_ = true;
       if (auto lock = lock_for_the_end(turn_)) {
+        if (!answered) archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
         if (unseen_ > 0) archive_.omit("launches by a signal's handler", std::to_string(unseen_) + " came in the middle of recording another");
         return write_manifest(true);
       }
@@ -532,6 +536,22 @@ void CudaRecorder::finish() {
   } catch (...) {
     off_ = true;
   }
+}
+
+/// Not if a signal's handler ends the process in the middle of a call: its thread may hold locks of CUPTI's and the
+/// driver's. It may between two calls too, so it is a thread of our own that asks, and it is not waited for for ever.
+bool CudaRecorder::ask_for_the_last_durations() {
+  if (inside_driver()) return false;
+  auto answered = std::make_shared<std::atomic<bool>>(false);
+  bool started = start_own_thread([this, answered] {
+    if (activity_on_) flush_activity(cupti_);
+    if (config_.profile_only) enable_callbacks();
+    *answered = true;
+  });
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (started && !*answered && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  return *answered;
 }
 
 void CudaRecorder::late_launch(CUcontext context) {

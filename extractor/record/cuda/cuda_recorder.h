@@ -73,6 +73,7 @@ class CudaRecorder {
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
                    std::vector<std::byte> arguments, uint64_t index);
   void take_after(CUresult launched);
+  bool ask_for_the_last_durations();
   void late_launch(CUcontext context);
   bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void look_into_graphs();

@@ -397,6 +397,40 @@ TEST_F(CudaRecorderTest, NeverWaitsForItselfWhenASignalsHandlerComesInTheMiddle)
   EXPECT_THAT(omissions(*found), HasSubstr("launches by a signal's handler: 2 came in the middle"));
 }
 
+TEST_F(CudaRecorderTest, EndsWithoutTheLastDurationsWhereCuptiDoesNotAnswer) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  *reinterpret_cast<int*>(dlsym(library_, "fake_silent")) = 1;
+  auto begun = std::chrono::steady_clock::now();
+  recorder.finish();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_FALSE(found->instances().empty());
+  EXPECT_THAT(omissions(*found), HasSubstr("could not be asked for when the process ended"));
+  launch(memory, 1);
+  EXPECT_EQ(memory[0], 2);
+}
+
+TEST_F(CudaRecorderTest, AsksForNothingWhereASignalsHandlerEndsItInTheMiddleOfACall) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  *reinterpret_cast<int*>(dlsym(library_, "fake_silent")) = 1;
+  auto took = std::chrono::steady_clock::duration::max();
+  auto address = reinterpret_cast<CUdeviceptr>(memory.data());
+  call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, cuMemAlloc_v2_params{&address, 4}, [&] {
+    auto begun = std::chrono::steady_clock::now();
+    recorder.finish();
+    took = std::chrono::steady_clock::now() - begun;
+  });
+  EXPECT_LT(took, std::chrono::seconds(1));
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_FALSE(found->instances().empty());
+}
+
 TEST_F(CudaRecorderTest, EndsAtOnceWhereASignalsHandlerEndsIt) {
   config_.skip = 100;
   auto& recorder = start();
