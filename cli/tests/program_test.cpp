@@ -84,6 +84,18 @@ TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 
+TEST(Tune, WritesDownThatItTookTheCpuWhereNoDeviceWasNamed) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "a GPU would be taken here";
+  MepFixture fixture = scale_mep(1000);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  SlotFolder folder;
+  ASSERT_THAT(run({"tune", fixture.path(), "--evals", "1", "--tiers", "compiler", "--state", "state"}, folder.path()), HasSubstr("Tried 1 candidate"));
+  std::filesystem::path made = std::filesystem::directory_iterator(folder.path() / "state" / "runs")->path();
+  made = made.parent_path() / (made.filename().string().substr(0, made.filename().string().find(".klrun")) + ".klrun");
+  EXPECT_THAT(run({"export", made, "--to", "json"}, folder.path()), HasSubstr("\"device\": \"cpu\""));
+  EXPECT_THAT(run({"apply", made, "--build", "make", "--run", "app", "--embed", "only", "--state", "state"}, folder.path()), HasSubstr("this is the CPU device"));
+}
+
 TEST(Mep, IsNamedByItsKernelOrItsFolder) {
   MepFixture fixture = scale_mep(1000);
   SlotFolder folder;

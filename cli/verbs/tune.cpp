@@ -107,10 +107,12 @@ Result<Run> resume_run(const Options& options, const Context& context, const fs:
   return run;
 }
 
+bool on_cpu(const Context& context) { return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver()); }
+
 Result<Run> create_run(const Context& context, const fs::path& folder, const Mep& mep, const std::vector<std::string>& tiers,
                        const TuneOptions& tuning) {
   RunMeta meta;
-  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.seed = tuning.seed;
+  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = on_cpu(context) ? "cpu" : context.device, meta.seed = tuning.seed;
   KERNELIFT_ASSIGN(meta.mep_hash, hash_mep(folder, mep));
   meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
   fs::path state = context.state_folder();
@@ -138,8 +140,6 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
   }
   return made;
 }
-
-bool on_cpu(const Context& context) { return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver()); }
 
 /// What the original's time goes into, where that costs little of the budget: the tiers try first what suits it.
 std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
