@@ -14,7 +14,7 @@ using kernelift::testing::TestApp;
 /// "View<double> 16 byte: 0 double" per structure.
 std::string records_of(const std::string& text) {
   TestApp app;
-  app.unit("a.cu", text, {"-std=c++17"});
+  app.unit("a.cu", text, {"-std=c++14"});
   std::string words;
   auto index = app.scan();
   for (auto& record : only(index, "k").records) {

@@ -561,7 +561,7 @@ void run(int n) {
   EXPECT_TRUE(index.launches[2].through_macro);
 }
 
-TEST(Scan, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
+TEST(ScanWithToolkit, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
   TestApp app;
   app.unit("bad.cu", "#include \"nowhere.h\"\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { undeclared(); }\n")
       .unit("good.cu", "__global__ void g(int* x) { x[0] = 1; }\n");
