@@ -48,7 +48,7 @@ std::string instances_text(const RecordOutcome& outcome) {
       launches += (launches.empty() ? "" : ", ") + std::to_string(instance.launch_index) + " (" + (instance.held_out ? "held out" : share) + ")";
       bytes += instance_bytes(instance);
     }
-    if (!launches.empty()) text += "  " + qualified_name(kernel.key) + ": launches " + launches + ", " + size_text(bytes) + "\n";
+    if (!launches.empty()) text += "  " + name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " + size_text(bytes) + "\n";
   }
   return text;
 }

@@ -36,6 +36,12 @@ std::string size_text(uint64_t bytes) {
   return text;
 }
 
+std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile) {
+  std::string name = qualified_name(key);
+  auto namesakes = std::count_if(profile.begin(), profile.end(), [&](auto& other) { return qualified_name(other.key) == name; });
+  return namesakes > 1 ? key : name;
+}
+
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   constexpr double kNegligible = 0.001;  // Of the kernels' time.
   double total = total_of(profile), rest = 0;
@@ -44,12 +50,6 @@ std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   std::snprintf(line, sizeof line, "%10s %9s %8s %9s %9s %9s  %s\n", "Of kernels", "Total", "Calls", "Median", "Min",
                 "Max", "Kernel");
   std::string text = line;
-  auto name = [&](const KernelProfile& kernel) {
-    std::string qualified = qualified_name(kernel.key);
-    auto namesakes = std::count_if(profile.begin(), profile.end(),
-                                   [&](auto& other) { return qualified_name(other.key) == qualified; });
-    return (namesakes > 1 ? kernel.key : qualified) + "\n";
-  };
   for (auto& kernel : profile) {
     bool timed = kernel.total_us > 0;  // Else no kernel that was asked for had been launched yet.
     if (shown >= most || (timed && kernel.total_us < kNegligible * total)) {
@@ -63,7 +63,7 @@ std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
                     duration_text(kernel.total_us).c_str(), calls, duration_text(kernel.median_us).c_str(),
                     duration_text(kernel.min_us).c_str(), duration_text(kernel.max_us).c_str());
     else std::snprintf(line, sizeof line, "%10s %9s %8llu %9s %9s %9s  ", "-", "-", calls, "-", "-", "-");
-    text += line + name(kernel);
+    text += line + name_among(kernel.key, profile) + "\n";
   }
   if (shown < profile.size()) {
     std::snprintf(line, sizeof line, "%9.1f%% %9s  in %zu more kernel%s\n", 100 * rest / total,

@@ -10,6 +10,8 @@ namespace kernelift {
 
 /// Aligned text, one line per kernel; those after `most`, or of no weight, are summed up in a last line.
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most = 20);
+/// The least that tells a kernel from the profile's others: its name, or its key where that is overloaded.
+std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile);
 Json hot_list_json(const std::vector<KernelProfile>& profile);
 
 /// "812 ns", "12.3 us", "4.56 ms", "1.23 s"
