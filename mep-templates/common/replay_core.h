@@ -5,6 +5,7 @@
 // itself. Where the driver refuses that, memory goes elsewhere, the addresses that are known are rewritten, and the
 // output says so.
 #pragma once
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include <algorithm>

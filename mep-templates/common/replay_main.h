@@ -102,13 +102,17 @@ inline int times_begun_anew() {
 }
 
 /// An address is refused where something of this process lies already. A process that is begun anew lies elsewhere: so it
-/// is, a few times, before memory is moved. Returns where that is over, or cannot be done. EXPECTS: no device is open.
+/// is, a few times, before memory is moved; the last time where nothing is put at random, high up, so that chance refuses
+/// nothing that was not refused before. Returns where that is over, or cannot be done. EXPECTS: no device is open.
 inline void begin_anew(char** argv) {
   constexpr int kTimes = 3;
   int times = times_begun_anew();
   if (times >= kTimes || setenv(kBegunAnew, std::to_string(times + 1).c_str(), 1) != 0) return;
   std::fflush(stdout);
+  int before = personality(0xffffffff);
+  if (times + 1 == kTimes && before != -1) personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
   execv("/proc/self/exe", argv);
+  if (before != -1) personality(static_cast<unsigned long>(before));
   setenv(kBegunAnew, std::to_string(times).c_str(), 1);
 }
 

@@ -1,6 +1,7 @@
 // A MEP's program on another GPU than it was recorded on: it runs, or names the bytes, the feature or the address that
 // forbid it. The GPU is told by fake_cudart.cpp, built into the program in the CUDA runtime's place.
 #include <gmock/gmock.h>
+#include <sys/personality.h>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -96,6 +97,15 @@ TEST_F(AnotherGpuTest, BeginsAnewThreeTimesAndNoMore) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 3 times, and they still are"), HasSubstr("addresses: RELOCATED")));
   outcome = run("plain", {"FAKE_REFUSALS=4", "KERNELIFT_REPLAY_BEGUN_ANEW=nonsense"});
   EXPECT_THAT(outcome.out, HasSubstr("begun anew 3 times"));
+}
+
+TEST_F(AnotherGpuTest, LeavesNothingToChanceTheLastTime) {
+  int before = personality(0xffffffff);
+  if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) GTEST_SKIP() << "this may not be changed here";
+  personality(static_cast<unsigned long>(before));
+  auto outcome = run("plain", {"FAKE_CHANCE=1", "FAKE_REFUSALS=0"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 3 times, and has them now"), HasSubstr("addresses: same as recorded")));
 }
 
 TEST_F(AnotherGpuTest, NamesTheFeatureThatItLacks) {

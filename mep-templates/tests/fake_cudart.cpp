@@ -1,10 +1,12 @@
 // A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device memory is
 // the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment: FAKE_CC=80
 // FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. The driver behind it
-// refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then gives host memory there.
+// refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then gives host memory there; with FAKE_CHANCE=1 those of
+// processes whose addresses are chosen at random.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +21,7 @@ int capability() { return static_cast<int>(told("FAKE_CC", 90)); }
 
 CUresult reserve(CUdeviceptr* got, size_t size, size_t, CUdeviceptr wanted, unsigned long long) {
   *got = 0;
+  if (told("FAKE_CHANCE", 0) && !(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) return CUDA_ERROR_INVALID_VALUE;
   if (told("KERNELIFT_REPLAY_BEGUN_ANEW", 0) < told("FAKE_REFUSALS", ~size_t(0))) return CUDA_ERROR_INVALID_VALUE;
   void* at = mmap(reinterpret_cast<void*>(wanted), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   *got = at == MAP_FAILED ? 0 : reinterpret_cast<CUdeviceptr>(at);
