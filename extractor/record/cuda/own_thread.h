@@ -33,13 +33,6 @@ inline bool& inside_recorder() {
   return inside;
 }
 
-/// True on a thread while a call of the application's is in the driver: whoever ends the process on it then is a signal's
-/// handler, and what asks the driver for something may wait for a lock that this very thread holds.
-inline bool& inside_driver() {
-  static thread_local bool inside = false;
-  return inside;
-}
-
 class Inside {
  public:
   Inside() : before_(inside_recorder()) { inside_recorder() = true; }

@@ -1,10 +1,12 @@
 // How the CUDA recorder waits, without a GPU: the gate, and when a device is still.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <functional>
 #include <thread>
 
 #include "extractor/record/cuda/quiet/gate.h"
+#include "extractor/record/cuda/quiet/handler.h"
 #include "extractor/record/cuda/quiet/stillness.h"
 
 namespace kernelift {
@@ -13,6 +15,16 @@ namespace {
 using namespace std::chrono_literals;
 
 Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+TEST(SignalsHandler, IsKnownFromWithinAndNowhereElse) {
+  static bool inside;
+  auto before = std::signal(SIGUSR1, [](int) { inside = in_a_signals_handler(); });
+  raise(SIGUSR1);
+  std::signal(SIGUSR1, before);
+  EXPECT_TRUE(inside);
+  EXPECT_FALSE(in_a_signals_handler()) << "it is over";
+  std::thread([] { EXPECT_FALSE(in_a_signals_handler()); }).join();
+}
 
 TEST(Gate, WaitsForThoseInsideAndHoldsUpThoseWhoCome) {
   Gate gate;
@@ -116,7 +128,8 @@ TEST(Stillness, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
   context_stuck = false;
   bool still = false;  // As soon as the helper has noticed.
-  for (int tries = 0; tries < 6000 && !still; ++tries) std::this_thread::sleep_for(10ms), still = stillness.wait(context, in(60s));
+  for (int tries = 0; tries < 6000 && !still; ++tries)
+    std::this_thread::sleep_for(10ms), still = stillness.wait(context, in(60s));
   EXPECT_TRUE(still);
 }
 
