@@ -30,19 +30,7 @@ constexpr uint64_t kEnoughOthers = 4096;
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
 /// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t {
-  kNone,
-  kLaunch,
-  kGraphLaunch,
-  kChange,
-  kWrite,
-  kMemory,
-  kCaptureBegin,
-  kCaptureEnd,
-  kLoad,
-  kUnload,
-  kGraph
-};
+enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kUnload, kGraph };
 constexpr size_t kMostCalls = 2048;
 std::array<uint8_t, kMostCalls> parts{};
 
@@ -62,8 +50,9 @@ Part part_of(CUpti_CallbackId cbid, std::string_view name) {
   // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
   if (begins("cuMemcpy") && !to_host) return kChange;
-  for (auto also : {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
-                    "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
+  for (auto also :
+       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
+        "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
     if (begins(also)) return kChange;
   return kNone;
 }
@@ -220,8 +209,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
           last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       } else if (parts[cbid] == kMemory)
         note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
-      else if (parts[cbid] == kUnload)
-        modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
+      else if (parts[cbid] == kUnload) modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
       else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
       return;
     }
@@ -324,8 +312,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 /// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
 /// EXPECTS: turn_ is held.
 void CudaRecorder::give_up_waiting() {
-  std::erase_if(awaited_,
-                [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
+  std::erase_if(awaited_, [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
   archive_.omit("durations", "those of many launches never came from CUPTI");
 }
 
@@ -539,11 +526,8 @@ void CudaRecorder::finish() {
       ending_ = answered;
       if (!answered) off_ = true;
       if (auto lock = lock_for_the_end(turn_)) {
-        if (!answered)
-          archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
-        if (unseen_ > 0)
-          archive_.omit("launches by a signal's handler",
-                        std::to_string(unseen_) + " came in the middle of recording another");
+        if (!answered) archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
+        if (unseen_ > 0) archive_.omit("launches by a signal's handler", std::to_string(unseen_) + " came in the middle of recording another");
         return write_manifest(true);
       }
     }
