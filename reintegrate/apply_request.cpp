@@ -82,7 +82,9 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   fs::path mep_folder = run.meta().mep;
   KERNELIFT_ASSIGN(request.mep, Mep::read(mep_folder));
   const char* kernel_file = request.mep.language == "hip" ? "kernel.hip" : "kernel.cu";
-  KERNELIFT_ASSIGN(request.original, read_text(mep_folder / kernel_file));
+  auto original = read_text(mep_folder / kernel_file);
+  if (!original.ok()) return environment_error(original.error().message + "; extract the MEP again");
+  request.original = std::move(*original);
   request.root = request.mep.app_root;
   request.state = state;
   auto capture = Capture::open(state / "capture");

@@ -68,7 +68,7 @@ Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
 Status check_header(const std::filesystem::path& file) {
   std::string name = file.string();
   std::error_code code;
-  if (!std::filesystem::is_regular_file(file, code)) return environment_error(name + ": no such run file");
+  if (!std::filesystem::is_regular_file(file, code)) return environment_error(name + ": no such run file; kernelift tune makes them, in the folder .kernelift/runs");
   unsigned char head[100] = {};
   int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return environment_error(name + ": cannot be read; check its permissions");
