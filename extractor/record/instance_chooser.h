@@ -49,6 +49,7 @@ class InstanceChooser {
   std::map<std::string, InstanceShare> shares() const;
   const std::vector<std::string>& superseded() const { return superseded_; }  ///< Ids that made room.
   void report(CaptureInfo& into) const;                                       ///< Adds both.
+  bool has_instances() const { return !instances_.empty(); }
   uint64_t seen() const { return seen_; }
 
  private:

@@ -2,19 +2,17 @@
 // at the gate. Of one that is wanted: its arguments are read to tell it from others; few get as far as images.
 #include "extractor/record/cuda/cuda_recorder.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <string_view>
 #include <thread>
 
 #include "core/model/kernel_key.h"
+#include "extractor/record/cuda/call_part.h"
+#include "extractor/record/cuda/device_text.h"
 #include "extractor/record/cuda/own_thread.h"
-#include "extractor/record/cuda/quiet/handler.h"
+#include "extractor/record/cuda/quiet/signals.h"
 
 namespace kernelift {
 namespace {
@@ -29,33 +27,8 @@ constexpr uint64_t kEnoughOthers = 4096;
 /// Marks in CUPTI's word per call, that ties a call's end to its begin.
 constexpr uint64_t kInside = 0x6b6c5f696e736964, kCapturing = 0x6b6c5f6361707475, kInParts = 0x6b6c5f7061727473;
 
-/// What a driver call means to us, by CUPTI's number.
-enum Part : uint8_t { kNone, kLaunch, kGraphLaunch, kChange, kWrite, kMemory, kCaptureBegin, kCaptureEnd, kLoad, kUnload, kGraph };
 constexpr size_t kMostCalls = 2048;
-std::array<uint8_t, kMostCalls> parts{};
-
-Part part_of(CUpti_CallbackId cbid, std::string_view name) {
-  auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
-  if (is_launch(cbid)) return kLaunch;
-  if (is_graph_launch(cbid)) return kGraphLaunch;
-  if (is_graph_call(cbid)) return kGraph;
-  if (begins("cuStreamBegin")) return kCaptureBegin;  // …Capture, …CaptureToGraph, …RecaptureToGraph
-  if (begins("cuStreamEndCapture")) return kCaptureEnd;
-  if (is_memory_call(cbid)) return kMemory;
-  if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary")) return kLoad;
-  if (begins("cuLibraryUnload") || begins("cuModuleUnload")) return kUnload;
-  // These begin with where they write.
-  for (auto write : {"cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemset"})
-    if (begins(write)) return kWrite;
-  // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
-  bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
-  if (begins("cuMemcpy") && !to_host) return kChange;
-  for (auto also :
-       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
-        "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
-    if (begins(also)) return kChange;
-  return kNone;
-}
+std::array<CallPart, kMostCalls> parts{};
 
 size_t spare_threads() {
   size_t cores = std::thread::hardware_concurrency();
@@ -142,10 +115,10 @@ bool CudaRecorder::enable_callbacks() {
   for (uint32_t cbid = 1; cbid < kMostCalls; ++cbid) {
     const char* name = nullptr;
     if (cupti_.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || !name) continue;
-    Part part = part_of(cbid, name);
-    if (part == kNone) continue;
+    CallPart part = part_of(cbid, name);
+    if (part == CallPart::None) continue;
     parts[cbid] = part;
-    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, cbid) && part == kLaunch) good = false;
+    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, cbid) && part == CallPart::Launch) good = false;
   }
   for (uint32_t cbid : {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
                         CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
@@ -157,6 +130,7 @@ bool CudaRecorder::enable_callbacks() {
 void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceData& event) {
   if (off_ || (inside_recorder() && !our_own_call())) return;
   Inside inside;
+  Uninterrupted whole;
   try {
     switch (cbid) {
       case CUPTI_CBID_RESOURCE_STREAM_CREATED:
@@ -189,7 +163,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
   if (cbid >= kMostCalls || our_own_call()) return;
   bool before = call.callbackSite == CUPTI_API_ENTER;
   if (inside_recorder()) {
-    if (before && (parts[cbid] == kLaunch || parts[cbid] == kGraphLaunch)) ++unseen_;
+    if (before && (parts[cbid] == CallPart::Launch || parts[cbid] == CallPart::GraphLaunch)) ++unseen_;
     return;
   }
   try {
@@ -199,36 +173,48 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
       gate_.enter();
       *call.correlationData = kInside;
       Inside inside;
-      if (parts[cbid] == kLaunch) launch_enter(cbid, call);
-      else if (parts[cbid] == kGraphLaunch) {
-        if (graph_enter(cbid, call)) *call.correlationData = kInParts;
-      } else if (parts[cbid] == kCaptureBegin) {
-        if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
-      } else if (parts[cbid] == kWrite) {
-        if (!pattern_.wants_nothing() && !stillness_.capturing())
-          last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
-      } else if (parts[cbid] == kMemory)
-        note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
-      else if (parts[cbid] == kUnload) modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
-      else if (parts[cbid] == kGraph) graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
+      if (parts[cbid] == CallPart::Launch) launch_enter(cbid, call);
+      else note_begin(cbid, call);
       return;
     }
     Inside inside;
     if (*call.correlationData == kCapturing) {
+      Uninterrupted whole;
       launch_exit(call);
       if (ending_) late_launch(call.context);
       return;
     }
     if (*call.correlationData == kInParts) {
+      Uninterrupted whole;
       ClosedGate closed(gate_);
       graph_recorder_.launched();
       return;
     }
     if (*call.correlationData != kInside) return;
     note_end(cbid, call);
-    if (parts[cbid] == kLaunch && ending_) late_launch(call.context);
+    if (parts[cbid] == CallPart::Launch && ending_) late_launch(call.context);
   } catch (...) {
     off_ = true;
+  }
+}
+
+void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  if (parts[cbid] == CallPart::Change || (parts[cbid] == CallPart::Write && pattern_.wants_nothing())) return;
+  Uninterrupted whole;
+  switch (parts[cbid]) {
+    case CallPart::GraphLaunch:
+      if (graph_enter(cbid, call)) *call.correlationData = kInParts;
+      return;
+    case CallPart::CaptureBegin:
+      if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
+      return;
+    case CallPart::Write:
+      if (!stillness_.capturing()) last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
+      return;
+    case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
+    case CallPart::Unload: return modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
+    case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
+    default: return;
   }
 }
 
@@ -238,21 +224,23 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
     Gate& gate;
     ~Leaving() { gate.leave(); }
   } leaving{gate_};
+  if (parts[cbid] == CallPart::Launch || parts[cbid] == CallPart::Change || parts[cbid] == CallPart::Write) return;
+  Uninterrupted whole;
   bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
   switch (parts[cbid]) {
-    case kMemory: return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
-    case kGraph: return graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
+    case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
+    case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
     // All these begin with the stream.
-    case kCaptureBegin:
+    case CallPart::CaptureBegin:
       if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
       return;
-    case kLoad:
+    case CallPart::Load:
       if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
         auto& load = *static_cast<const cuModuleLoadData_params*>(call.functionParams);
         modules_.code_given(*load.module, load.image);
       }
       return;
-    case kCaptureEnd:  // Asked for by a thread that may not end it, it goes on; any other failure ends it.
+    case CallPart::CaptureEnd:  // Asked for by a thread that may not end it, it goes on; any other failure ends it.
       if (*static_cast<const CUresult*>(call.functionReturnValue) != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
         stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
       return;
@@ -267,14 +255,16 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     OwnCall ours;
     found = kernels_.find(launched_function(cbid, call.functionParams), call.context, call.symbolName, capturing);
   }
-  if (!found) return;
-  CudaKernel& kernel = *found;
   CudaLaunch launch = decode_launch(cbid, call.functionParams);
+  if (!found) return launched_meanwhile(launch, call.symbolName);
+  CudaKernel& kernel = *found;
   // Neither one of nothing, which the driver refuses, nor one into a stream that captures is an execution.
   if (launch.geometry.grid.count() == 0 || launch.geometry.block.count() == 0) return;
   if (capturing && stillness_.capturing(launch.stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
-  if (!kernel.wanted || capturing || taking_.off() || kernel.given_up) return;
+  if (!kernel.wanted || taking_.off() || kernel.given_up) return;
+  if (capturing) return launched_meanwhile(launch, call.symbolName);
+  Uninterrupted whole;
   // A kernel of a library finds its context by the stream alone; its memory cannot be read so.
   if (!kernel.refusal.empty() || !call.context) {
     if (kernel.refusal_said.exchange(true)) return;
@@ -306,7 +296,16 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   }
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
-  else settle(call.correlationId, nullptr);
+  else {
+    if (stillness_.capturing()) kernels_.pass_over(call.symbolName);  // Since just now.
+    settle(call.correlationId, nullptr);
+  }
+}
+
+void CudaRecorder::launched_meanwhile(const CudaLaunch& launch, const char* symbol) {
+  if (stillness_.capturing(launch.stream)) return;  // No execution.
+  Uninterrupted whole;
+  kernels_.pass_over(symbol);
 }
 
 /// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
@@ -445,7 +444,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
       profile = slot.get();
     }
     profile->profile.add(run.geometry, run.microseconds);
-    if (device_.empty()) device_ = device_text(int(run.device));
+    if (device_.empty()) device_ = device_text(driver_, int(run.device));
     if (!profile->wanted) {
       ++others_seen_;
       return;
@@ -468,33 +467,12 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   }
 }
 
-std::string CudaRecorder::device_text(int ordinal) const {
-  CUdevice device = 0;
-  if (driver_.cuDeviceGet(&device, ordinal) != CUDA_SUCCESS) return "cuda";
-  char name[256] = "";
-  int major = 0, minor = 0, version = 0;
-  driver_.cuDeviceGetName(name, sizeof name, device);
-  driver_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-  driver_.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-  driver_.cuDriverGetVersion(&version);
-  std::string text = "cuda " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-  // libcuda.so.1 is a link to a file that is named after the driver's own version.
-  Dl_info info{};
-  std::error_code code;
-  if (dladdr(reinterpret_cast<void*>(driver_.cuInit), &info) && info.dli_fname) {
-    std::string file = std::filesystem::canonical(info.dli_fname, code).filename().string();
-    constexpr std::string_view kStem = "libcuda.so.";
-    if (!code && file.starts_with(kStem) && file.size() > kStem.size() + 1) text = file.substr(kStem.size());
-  }
-  return "cuda:" + std::string(name) + ":sm_" + std::to_string(major * 10 + minor) + ":" + text;
-}
-
 /// EXPECTS: turn_ is held.
 void CudaRecorder::write_manifest(bool complete) {
   written_ = std::chrono::steady_clock::now();
   NoFileSizeSignal guard;
   CaptureInfo info;
-  if (device_.empty()) device_ = device_text(0);
+  if (device_.empty()) device_ = device_text(driver_, 0);
   info.device = device_;
   std::vector<KernelProfile> profiles;
   for (auto& [_, named] : by_name_) {
@@ -519,6 +497,7 @@ void CudaRecorder::finish() {
   if (off_) return;
   bool interrupted = our_own_call() || inside_recorder();
   OwnCall ours;
+  Uninterrupted whole;
   try {
     if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
     if (!interrupted && lock_for_the_end(turn_)) {
@@ -527,6 +506,7 @@ void CudaRecorder::finish() {
       if (!answered) off_ = true;
       if (auto lock = lock_for_the_end(turn_)) {
         if (!answered) archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
+        note_passed_over();
         if (unseen_ > 0) archive_.omit("launches by a signal's handler", std::to_string(unseen_) + " came in the middle of recording another");
         return write_manifest(true);
       }
@@ -535,6 +515,15 @@ void CudaRecorder::finish() {
   } catch (...) {
     off_ = true;
   }
+}
+
+/// EXPECTS: turn_ is held.
+void CudaRecorder::note_passed_over() {
+  auto names = kernels_.passed_over();
+  for (CudaKernel* kernel : kernels_.all())
+    if (kernel->chooser && kernel->chooser->has_instances()) names.erase(kernel->mangled);
+  for (auto& name : names)
+    archive_.omit(canonical_key(name), "it was launched while a stream was being captured into a graph, when no memory can be read");
 }
 
 /// Not where a signal's handler ends the process: what it interrupted may hold locks of CUPTI's and the driver's. Other
@@ -555,6 +544,7 @@ bool CudaRecorder::ask_for_the_last_durations() {
 
 void CudaRecorder::late_launch(CUcontext context) {
   OwnCall ours;
+  Uninterrupted whole;
   if (!activity_on_ || stillness_.capturing()) return;
   auto deadline = std::chrono::steady_clock::now() + kPatience;
   gate_.enter();
@@ -572,6 +562,7 @@ void CudaRecorder::late_launch(CUcontext context) {
 void CudaRecorder::let_go(const std::string& why) {
   if (off_) return;
   OwnCall ours;
+  Uninterrupted whole;
   gate_.enter();  // After an image that is being taken.
   try {
     if (activity_on_) stop_activity(cupti_);

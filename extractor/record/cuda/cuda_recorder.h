@@ -67,13 +67,16 @@ class CudaRecorder {
 
   Status begin();
   bool enable_callbacks();
+  void note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void launch_exit(const CUpti_CallbackData& call);
+  void launched_meanwhile(const CudaLaunch& launch, const char* symbol);
   bool take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel, const CudaLaunch& launch,
                    std::vector<std::byte> arguments, uint64_t index);
   void take_after(CUresult launched);
   bool ask_for_the_last_durations();
+  void note_passed_over();
   void late_launch(CUcontext context);
   bool graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call);
   void look_into_graphs();
@@ -81,7 +84,6 @@ class CudaRecorder {
   void give_up_waiting();
   void settle(uint32_t correlation, const CapturedInstance* captured);
   void write_manifest(bool complete);
-  std::string device_text(int ordinal) const;
 
   RecordConfig config_;
   const CudaDriver& driver_;

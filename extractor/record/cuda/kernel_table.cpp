@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/kernel_key.h"
+#include "extractor/record/cuda/quiet/signals.h"
 
 namespace kernelift {
 namespace {
@@ -60,6 +61,7 @@ CudaKernel* KernelTable::find(CUfunction handle, CUcontext context, const char* 
 }
 
 CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy) {
+  Uninterrupted whole;
   {
     std::lock_guard lock(turn_);
     if (handles_generation_ != modules_.generation()) by_handle_.clear(), handles_generation_ = modules_.generation();
@@ -98,6 +100,16 @@ std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string man
   else if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
   else kernel->refusal = "the driver does not tell its parameters; NVIDIA's driver 550 or newer does";
   return kernel;
+}
+
+void KernelTable::pass_over(const char* symbol) {
+  std::lock_guard lock(turn_);
+  passed_over_.emplace(symbol ? symbol : "");
+}
+
+std::set<std::string> KernelTable::passed_over() const {
+  std::lock_guard lock(turn_);
+  return passed_over_;
 }
 
 std::vector<CudaKernel*> KernelTable::all() const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +45,9 @@ class KernelTable {
   /// it is one whose code has to be asked for).
   CudaKernel* find(CUfunction handle, CUcontext context, const char* symbol, bool busy);
   std::vector<CudaKernel*> all() const;
+  /// A launch of it came while a stream was capturing, and could not be looked at.
+  void pass_over(const char* symbol);
+  std::set<std::string> passed_over() const;  ///< Mangled names.
 
  private:
   CudaKernel* look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy);
@@ -57,6 +61,7 @@ class KernelTable {
   uint64_t handles_generation_ = 0;
   std::map<std::pair<CUfunction, CUcontext>, CudaKernel*> by_handle_;
   std::unordered_map<std::string, std::unique_ptr<CudaKernel>> by_identity_;
+  std::set<std::string> passed_over_;
 };
 
 }  // namespace kernelift

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "extractor/record/cuda/quiet/gate.h"
-#include "extractor/record/cuda/quiet/handler.h"
+#include "extractor/record/cuda/quiet/signals.h"
 #include "extractor/record/cuda/quiet/stillness.h"
 
 namespace kernelift {
@@ -24,6 +24,38 @@ TEST(SignalsHandler, IsKnownFromWithinAndNowhereElse) {
   EXPECT_TRUE(inside);
   EXPECT_FALSE(in_a_signals_handler()) << "it is over";
   std::thread([] { EXPECT_FALSE(in_a_signals_handler()); }).join();
+}
+
+TEST(Uninterrupted, PutsOffWhatIsSentToTheThreadUntilTheLastOneEnds) {
+  static volatile int handled;
+  handled = 0;
+  auto before = std::signal(SIGINT, [](int) { handled = handled + 1; });
+  {
+    Uninterrupted whole;
+    {
+      Uninterrupted part;
+      raise(SIGINT);
+    }
+    EXPECT_EQ(handled, 0);
+  }
+  EXPECT_EQ(handled, 1);
+  raise(SIGINT);
+  EXPECT_EQ(handled, 2) << "the thread takes signals as before";
+  std::signal(SIGINT, before);
+}
+
+TEST(Uninterrupted, LeavesWhatTheThreadHadBlockedBlockedAndFaultsAsTheyWere) {
+  sigset_t one, before, now;
+  sigemptyset(&one), sigaddset(&one, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &one, &before);
+  {
+    Uninterrupted whole;
+    sigprocmask(SIG_SETMASK, nullptr, &now);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXFSZ}) EXPECT_FALSE(sigismember(&now, fault)) << fault;
+  }
+  sigprocmask(SIG_SETMASK, &before, &now);
+  EXPECT_TRUE(sigismember(&now, SIGUSR2));
+  EXPECT_FALSE(sigismember(&now, SIGUSR1));
 }
 
 TEST(Gate, WaitsForThoseInsideAndHoldsUpThoseWhoCome) {

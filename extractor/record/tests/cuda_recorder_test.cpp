@@ -165,6 +165,40 @@ TEST_F(CudaRecorderTest, AsksTheDriverNothingWhileAStreamCaptures) {
   EXPECT_EQ(found->info().profile.at(0).count, 2u);
 }
 
+TEST_F(CudaRecorderTest, SaysWhichKernelsWereLaunchedOnlyWhileAStreamCaptured) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  int add = 1, *address = memory.data();
+  void* arguments[] = {&address, &add};
+  auto capture_on = [&](uint64_t stream, bool begins) {
+    CUgraph graph = nullptr;
+    cuStreamBeginCapture_v2_params begin{reinterpret_cast<CUstream>(stream), CU_STREAM_CAPTURE_MODE_RELAXED};
+    cuStreamEndCapture_params end{reinterpret_cast<CUstream>(stream), &graph};
+    if (begins) call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, begin);
+    else call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, end);
+  };
+  auto launch_on = [&](uint64_t stream, const char* name, bool runs) {
+    name_ = name, function_ = reinterpret_cast<CUfunction>(const_cast<char*>(name));
+    cuLaunchKernel_params parameters{function_, 4, 1, 1, 32, 1, 1, 0, reinterpret_cast<CUstream>(stream), arguments, nullptr};
+    call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] {
+      if (runs) ran(10);
+    });
+  };
+  alignas(16) static const char never[] = "_Z5neverPii", late[] = "_Z4latePii", node[] = "_Z4nodePii";
+  launch_on(96, "_Z3addPii", true);
+  capture_on(64, true);
+  launch_on(64, node, false);
+  for (auto name : {never, late}) launch_on(96, name, true);
+  capture_on(64, false);
+  launch_on(96, late, true);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(omissions(*found), HasSubstr("never(int*,int): it was launched while a stream was being captured into a graph"));
+  EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("late(int*,int): it was launched")));
+  EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("node"))) << "that was no execution";
+}
+
 TEST_F(CudaRecorderTest, GivesUpOnADeviceThatDoesNotComeToRestAndStopsTryingInTheEnd) {
   auto& recorder = start();
   auto& memory = allocate(1000);
@@ -428,6 +462,25 @@ TEST_F(CudaRecorderTest, AsksCuptiForNothingWhereASignalsHandlerEndsIt) {
   auto found = capture();
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_FALSE(found->instances().empty());
+}
+
+TEST_F(CudaRecorderTest, LetsNoSignalInWhileItTakesAnImage) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  static volatile bool handled, in_the_middle;
+  handled = false;
+  in_the_middle = false;
+  auto before = std::signal(SIGINT, [](int) { handled = true; });
+  while_memory_is_copied = [&] {
+    raise(SIGINT);
+    in_the_middle = handled;
+  };
+  launch(memory, 1);
+  std::signal(SIGINT, before);
+  EXPECT_FALSE(in_the_middle) << "where it may hold the heap's lock, which a handler that ends the process needs";
+  EXPECT_TRUE(handled);
+  recorder.finish();
+  EXPECT_FALSE(capture()->instances().empty());
 }
 
 TEST_F(CudaRecorderTest, EndsAtOnceWhereASignalsHandlerEndsIt) {

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "extractor/record/cuda/quiet/signals.h"
+
 namespace kernelift {
 namespace {
 
@@ -14,12 +16,14 @@ const Cupti* cupti_table = nullptr;
 KernelRunSink run_sink = nullptr;
 
 void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
+  Uninterrupted whole;
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes));
   *size = *buffer ? kBufferBytes : 0;
   *most_records = 0;
 }
 
 void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+  Uninterrupted whole;
   CUpti_Activity* record = nullptr;
   while (buffer && cupti_table->cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
