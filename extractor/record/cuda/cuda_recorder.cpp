@@ -130,7 +130,6 @@ bool CudaRecorder::enable_callbacks() {
 void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceData& event) {
   if (off_ || (inside_recorder() && !our_own_call())) return;
   Inside inside;
-  Uninterrupted whole;
   try {
     switch (cbid) {
       case CUPTI_CBID_RESOURCE_STREAM_CREATED:
@@ -179,13 +178,11 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     }
     Inside inside;
     if (*call.correlationData == kCapturing) {
-      Uninterrupted whole;
       launch_exit(call);
       if (ending_) late_launch(call.context);
       return;
     }
     if (*call.correlationData == kInParts) {
-      Uninterrupted whole;
       ClosedGate closed(gate_);
       graph_recorder_.launched();
       return;
@@ -199,8 +196,6 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
 }
 
 void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
-  if (parts[cbid] == CallPart::Change || (parts[cbid] == CallPart::Write && pattern_.wants_nothing())) return;
-  Uninterrupted whole;
   switch (parts[cbid]) {
     case CallPart::GraphLaunch:
       if (graph_enter(cbid, call)) *call.correlationData = kInParts;
@@ -209,7 +204,8 @@ void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& c
       if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
       return;
     case CallPart::Write:
-      if (!stillness_.capturing()) last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
+      if (!pattern_.wants_nothing() && !stillness_.capturing())
+        last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       return;
     case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
     case CallPart::Unload: return modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
@@ -224,8 +220,6 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
     Gate& gate;
     ~Leaving() { gate.leave(); }
   } leaving{gate_};
-  if (parts[cbid] == CallPart::Launch || parts[cbid] == CallPart::Change || parts[cbid] == CallPart::Write) return;
-  Uninterrupted whole;
   bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
   switch (parts[cbid]) {
     case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
@@ -264,7 +258,6 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || taking_.off() || kernel.given_up) return;
   if (capturing) return launched_meanwhile(launch, call.symbolName);
-  Uninterrupted whole;
   // A kernel of a library finds its context by the stream alone; its memory cannot be read so.
   if (!kernel.refusal.empty() || !call.context) {
     if (kernel.refusal_said.exchange(true)) return;
@@ -304,7 +297,6 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
 
 void CudaRecorder::launched_meanwhile(const CudaLaunch& launch, const char* symbol) {
   if (stillness_.capturing(launch.stream)) return;  // No execution.
-  Uninterrupted whole;
   kernels_.pass_over(symbol);
 }
 
@@ -497,7 +489,6 @@ void CudaRecorder::finish() {
   if (off_) return;
   bool interrupted = our_own_call() || inside_recorder();
   OwnCall ours;
-  Uninterrupted whole;
   try {
     if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
     if (!interrupted && lock_for_the_end(turn_)) {
@@ -544,7 +535,6 @@ bool CudaRecorder::ask_for_the_last_durations() {
 
 void CudaRecorder::late_launch(CUcontext context) {
   OwnCall ours;
-  Uninterrupted whole;
   if (!activity_on_ || stillness_.capturing()) return;
   auto deadline = std::chrono::steady_clock::now() + kPatience;
   gate_.enter();
@@ -562,7 +552,6 @@ void CudaRecorder::late_launch(CUcontext context) {
 void CudaRecorder::let_go(const std::string& why) {
   if (off_) return;
   OwnCall ours;
-  Uninterrupted whole;
   gate_.enter();  // After an image that is being taken.
   try {
     if (activity_on_) stop_activity(cupti_);

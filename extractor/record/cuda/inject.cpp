@@ -8,7 +8,6 @@
 
 #include "extractor/record/cuda/cuda_recorder.h"
 #include "extractor/record/cuda/own_thread.h"
-#include "extractor/record/cuda/quiet/signals.h"
 
 namespace kernelift {
 namespace {
@@ -28,7 +27,6 @@ void attach() {
   auto driver = CudaDriver::open();
   if (!driver.ok()) return;
   OwnCall ours;
-  Uninterrupted whole;
   recorder = new CudaRecorder(*config, **driver);
   const char* path = std::getenv("KERNELIFT_CUPTI");
   if (auto started = recorder->start(path ? path : ""); !started.ok()) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/model/kernel_key.h"
-#include "extractor/record/cuda/quiet/signals.h"
 
 namespace kernelift {
 namespace {
@@ -61,7 +60,6 @@ CudaKernel* KernelTable::find(CUfunction handle, CUcontext context, const char* 
 }
 
 CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy) {
-  Uninterrupted whole;
   {
     std::lock_guard lock(turn_);
     if (handles_generation_ != modules_.generation()) by_handle_.clear(), handles_generation_ = modules_.generation();

@@ -26,38 +26,6 @@ TEST(SignalsHandler, IsKnownFromWithinAndNowhereElse) {
   std::thread([] { EXPECT_FALSE(in_a_signals_handler()); }).join();
 }
 
-TEST(Uninterrupted, PutsOffWhatIsSentToTheThreadUntilTheLastOneEnds) {
-  static volatile int handled;
-  handled = 0;
-  auto before = std::signal(SIGINT, [](int) { handled = handled + 1; });
-  {
-    Uninterrupted whole;
-    {
-      Uninterrupted part;
-      raise(SIGINT);
-    }
-    EXPECT_EQ(handled, 0);
-  }
-  EXPECT_EQ(handled, 1);
-  raise(SIGINT);
-  EXPECT_EQ(handled, 2) << "the thread takes signals as before";
-  std::signal(SIGINT, before);
-}
-
-TEST(Uninterrupted, LeavesWhatTheThreadHadBlockedBlockedAndFaultsAsTheyWere) {
-  sigset_t one, before, now;
-  sigemptyset(&one), sigaddset(&one, SIGUSR2);
-  sigprocmask(SIG_BLOCK, &one, &before);
-  {
-    Uninterrupted whole;
-    sigprocmask(SIG_SETMASK, nullptr, &now);
-    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXFSZ}) EXPECT_FALSE(sigismember(&now, fault)) << fault;
-  }
-  sigprocmask(SIG_SETMASK, &before, &now);
-  EXPECT_TRUE(sigismember(&now, SIGUSR2));
-  EXPECT_FALSE(sigismember(&now, SIGUSR1));
-}
-
 TEST(Gate, WaitsForThoseInsideAndHoldsUpThoseWhoCome) {
   Gate gate;
   std::atomic<bool> other_left{false}, late_entered{false};

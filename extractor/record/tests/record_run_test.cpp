@@ -139,6 +139,19 @@ TEST_F(RecordRunTest, OutlivesCtrlCAndKeepsWhatWasRecorded) {
   EXPECT_FALSE(record_application(request({"fail"}))->interrupted);
 }
 
+TEST_F(RecordRunTest, TakesNextToNothingFromTheApplicationsHeap) {
+  // A signal's handler that ends the process would wait for ever for the lock of a heap that we were in the middle of.
+  auto counted = request({"counted", "100"});
+  counted.application_to_stderr = false;
+  ::testing::internal::CaptureStdout();
+  auto outcome = record_application(counted);
+  std::string printed = ::testing::internal::GetCapturedStdout();
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  size_t at = printed.find("heap: ");
+  if (at == std::string::npos) GTEST_SKIP() << "a sanitizer has its own heap";
+  EXPECT_LT(std::stoi(printed.substr(at + 6)), 20) << "in 200 launches";
+}
+
 TEST_F(RecordRunTest, OutlivesABatchSystemsNoticeAndPassesItOn) {
   auto sleeping = request({});
   sleeping.command = {"/bin/sh", "-c", "kill -TERM $PPID; exec sleep 60"};

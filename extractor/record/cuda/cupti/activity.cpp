@@ -2,9 +2,7 @@
 // CUPTI 11.2, newer ones only appended.
 #include "extractor/record/cuda/cupti/activity.h"
 
-#include <cstdlib>
-
-#include "extractor/record/cuda/quiet/signals.h"
+#include <new>
 
 namespace kernelift {
 namespace {
@@ -16,14 +14,12 @@ const Cupti* cupti_table = nullptr;
 KernelRunSink run_sink = nullptr;
 
 void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
-  Uninterrupted whole;
-  *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes));
+  *buffer = static_cast<uint8_t*>(operator new(kBufferBytes, std::nothrow));
   *size = *buffer ? kBufferBytes : 0;
   *most_records = 0;
 }
 
 void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
-  Uninterrupted whole;
   CUpti_Activity* record = nullptr;
   while (buffer && cupti_table->cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
@@ -40,7 +36,7 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
     run.in_graph = kernel.graphNodeId != 0;
     if (run.name) run_sink(run);
   }
-  std::free(buffer);
+  operator delete(buffer);
   run_sink(KernelRun{});
 }
 

@@ -4,14 +4,6 @@
 #include <unwind.h>
 
 namespace kernelift {
-namespace {
-
-bool& uninterrupted() {
-  static thread_local bool now = false;
-  return now;
-}
-
-}  // namespace
 
 bool in_a_signals_handler() {
   bool found = false;
@@ -25,21 +17,6 @@ bool in_a_signals_handler() {
       },
       &found);
   return found;
-}
-
-Uninterrupted::Uninterrupted() : outermost_(!uninterrupted()) {
-  if (!outermost_) return;
-  sigset_t signals;
-  sigfillset(&signals);
-  // A fault of our own must end the process as it always would, not hang it.
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGXFSZ}) sigdelset(&signals, fault);
-  outermost_ = uninterrupted() = sigprocmask(SIG_BLOCK, &signals, &before_) == 0;
-}
-
-Uninterrupted::~Uninterrupted() {
-  if (!outermost_) return;
-  uninterrupted() = false;
-  sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace kernelift
