@@ -169,7 +169,10 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
     if (before) {
       *call.correlationData = 0;
       if (off_) return;
-      gate_.enter();
+      if (!gate_.enter()) {
+        unseen_ += parts[cbid] == CallPart::Launch || parts[cbid] == CallPart::GraphLaunch;
+        return;
+      }
       *call.correlationData = kInside;
       Inside inside;
       if (parts[cbid] == CallPart::Launch) launch_enter(cbid, call);
@@ -537,7 +540,7 @@ void CudaRecorder::late_launch(CUcontext context) {
   OwnCall ours;
   if (!activity_on_ || stillness_.capturing()) return;
   auto deadline = std::chrono::steady_clock::now() + kPatience;
-  gate_.enter();
+  if (!gate_.enter()) return;
   if (gate_.close(deadline)) {
     ClosedGate closed(gate_);
     stillness_.wait(context, deadline);
@@ -552,7 +555,7 @@ void CudaRecorder::late_launch(CUcontext context) {
 void CudaRecorder::let_go(const std::string& why) {
   if (off_) return;
   OwnCall ours;
-  gate_.enter();  // After an image that is being taken.
+  bool inside = gate_.enter();  // After an image that is being taken.
   try {
     if (activity_on_) stop_activity(cupti_);
     off_ = true;
@@ -563,7 +566,7 @@ void CudaRecorder::let_go(const std::string& why) {
   } catch (...) {
     off_ = true;
   }
-  gate_.leave();
+  if (inside) gate_.leave();
 }
 
 }  // namespace kernelift

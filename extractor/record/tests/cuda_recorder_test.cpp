@@ -432,6 +432,29 @@ TEST_F(CudaRecorderTest, NeverWaitsForItselfWhenASignalsHandlerComesInTheMiddle)
   EXPECT_THAT(omissions(*found), HasSubstr("launches by a signal's handler: 2 came in the middle"));
 }
 
+TEST_F(CudaRecorderTest, LetsAHandlerLaunchInTheMiddleOfALaunchWhoseImagesAreTaken) {
+  auto& recorder = start();
+  auto &memory = allocate(1000), &other = allocate(1000);
+  int* address = memory.data();
+  int add = 1;
+  void* arguments[] = {&address, &add};
+  cuLaunchKernel_params parameters{function_, 4, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+  std::atomic<bool> over{false};
+  std::thread application([&] {
+    call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] { launch(other, 1), allocate(1000); });
+    over = true;
+  });
+  for (int tries = 0; tries < 1000 && !over; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (!over) application.detach();
+  ASSERT_TRUE(over) << "it waits for an image to end that its own thread is taking";
+  application.join();
+  EXPECT_EQ(other[0], 1);
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(omissions(*found), HasSubstr("launches by a signal's handler: 1 came in the middle"));
+}
+
 TEST_F(CudaRecorderTest, EndsWithoutTheLastDurationsWhereCuptiDoesNotAnswer) {
   auto& recorder = start();
   auto& memory = allocate(1000);

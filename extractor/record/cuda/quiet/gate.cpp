@@ -5,12 +5,13 @@ namespace kernelift {
 
 constexpr auto kPoll = std::chrono::microseconds(50);
 
-void Gate::enter() {
+bool Gate::enter() {
   for (;;) {
     inside_.fetch_add(1);
     if (!closed_.load()) [[likely]]
-      return;
+      return true;
     inside_.fetch_sub(1);
+    if (closed_by_this_thread()) return false;
     // No lock, and nothing to be woken by: a signal's handler may come in on a thread that waits here.
     while (closed_.load()) std::this_thread::sleep_for(kPoll);
   }

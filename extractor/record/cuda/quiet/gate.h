@@ -13,8 +13,9 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 class Gate {
  public:
-  /// Waits while the gate is closed by another thread.
-  void enter();
+  /// Waits while the gate is closed by another thread. False: by this one, so that this is a signal's handler in the
+  /// middle of the launch that it was closed for. The thread is not inside then.
+  bool enter();
   void leave() { inside_.fetch_sub(1, std::memory_order_release); }
   /// EXPECTS: the caller is inside. True: it is alone, and no longer counts as inside. False: not by the deadline; it
   /// is inside as before.
