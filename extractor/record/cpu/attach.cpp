@@ -17,10 +17,14 @@ RecordConfig* config = nullptr;
 Recorder* recorder = nullptr;  ///< Never deleted: the process may end in the middle of anything.
 std::mutex* turn = nullptr;    ///< The runtime serialises its calls; this keeps us whole should one not.
 std::atomic<bool> forked{false}, broken{false};
+thread_local bool inside = false;  ///< Whoever comes in again is a signal's handler, and would wait for itself.
 
-/// Runs `work` on the recorder unless there was trouble.
+/// Runs `work` on the recorder unless there was trouble. Where a handler ends the process in the middle of other work, what is
+/// written is left as it is: the instances that were finished, and what was known of the launches when that was last noted.
 template <class Work>
 void guarded(Work&& work) noexcept {
+  if (inside) return;
+  inside = true;
   int saved = errno;
   try {
     if (forked.exchange(false)) {
@@ -35,6 +39,7 @@ void guarded(Work&& work) noexcept {
     broken = true;
   }
   errno = saved;
+  inside = false;
 }
 
 void launch_begin(const kl_record_launch* launch) {

@@ -52,6 +52,16 @@ int main(int argc, char** argv) {
   int launches = argc > 2 ? std::atoi(argv[2]) : 20;
   if (mode == "stranger") return 0;  // Never touches the runtime.
   fake::Runtime runtime;
+  if (mode == "ended-inside") {  // By a signal's handler, while an image is being taken.
+    std::signal(SIGUSR1, [](int) { std::exit(5); });
+    std::atexit([] {
+      if (recorder) recorder->shutdown();  // As the runtime library does.
+    });
+    runtime.view.synchronize = [] {
+      static int images = 0;
+      if (++images == 3) raise(SIGUSR1);
+    };
+  }
   attach();
   if (mode == "idle") {
     if (recorder) recorder->shutdown();

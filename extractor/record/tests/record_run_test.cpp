@@ -139,6 +139,15 @@ TEST_F(RecordRunTest, OutlivesCtrlCAndKeepsWhatWasRecorded) {
   EXPECT_FALSE(record_application(request({"fail"}))->interrupted);
 }
 
+TEST_F(RecordRunTest, EndsWhereASignalsHandlerEndsTheProcessInTheMiddleOfAnImage) {
+  auto ended = request({"ended-inside"});
+  ended.command.insert(ended.command.begin(), {"timeout", "20"});
+  auto outcome = record_application(ended);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->application.exit_code, 5);
+  EXPECT_EQ(outcome->instances.size(), 2u);
+}
+
 TEST_F(RecordRunTest, TakesNextToNothingFromTheApplicationsHeap) {
   // A signal's handler that ends the process would wait for ever for the lock of a heap that we were in the middle of.
   auto counted = request({"counted", "100"});
