@@ -37,6 +37,9 @@ KL_API void __cudaRegisterFatBinaryEnd(void** handle) {
 
 KL_API void __cudaUnregisterFatBinary(void** handle) {
   shut_down_recorder();  // The process ends (or a library is unloaded): the recorder wants its images whole.
+  // Launches may be running still, and where a signal's handler called exit() this thread may have been in the middle of
+  // anything: the heap, the loader, a call of ours.
+  if (process_ends()) return;
   StateLock lock;
   state().registry.remove_binary(binary_of(handle));
 }

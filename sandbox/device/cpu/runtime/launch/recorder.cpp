@@ -27,7 +27,7 @@ size_t list_allocations(kl_allocation* out, size_t capacity) {
 
 constexpr kl_runtime_view kView = {KL_RECORD_HOOKS_VERSION, list_allocations, wait_for_launches};
 
-std::atomic<bool> shut_down{false};
+std::atomic<bool> shut_down{false}, ending{false};
 
 }  // namespace
 
@@ -65,12 +65,15 @@ void shut_down_recorder() {
   }
 }
 
+bool process_ends() { return ending; }
+
 void start_runtime() {
   static std::once_flag once;
   static std::atomic<bool> started{false};
   if (started.load(std::memory_order_acquire)) return;
   std::call_once(once, [] {
     attach_recorder();
+    std::atexit([] { ending = true; });
     started.store(true, std::memory_order_release);
   });
 }

@@ -14,6 +14,10 @@ extern const kl_recorder* recorder;
 /// by what it did. Held by the caller for its change; holds nothing where nobody records. EXPECTS: State::mutex is not held.
 std::unique_lock<std::mutex> memory_turn();
 
+/// The handlers of the process's end run; those registered before the runtime was first used, which are the code objects' own
+/// among others, are still to come.
+bool process_ends();
+
 void attach_recorder();
 /// Tells the recorder that the process ends; before the application's code objects unregister. Idempotent.
 void shut_down_recorder();
