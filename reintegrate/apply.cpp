@@ -173,7 +173,7 @@ class Apply {
     say("building the application as it is");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build));
     if (built.interrupted) return interrupted();
-    if (!built.ok) return environment_error("the application does not build, even without the patch: " + built.why);
+    if (!built.ok) return answer_is_no("the application does not build, even without the patch; nothing was changed: " + built.why);
     say("checking the application as it is");
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line()));
     if (checked.interrupted) return interrupted();
