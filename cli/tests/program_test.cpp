@@ -49,6 +49,10 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   EXPECT_THAT(said, HasSubstr("exit 0"));
   write("empty.cu", " \n");
   EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()), HasSubstr("empty.cu is empty; a kernel's source is expected"));
+  for (const char* line : {"{\"source\": ", "{\"source\": 7}", "{\"sauce\": \"\"}"}) {
+    write("damaged.jsonl", half.dump() + "\n" + line + "\n");
+    EXPECT_THAT(run({"evaluate", fixture.path(), "damaged.jsonl"}, folder.path()), AllOf(HasSubstr("damaged.jsonl:2: "), HasSubstr("exit 2"))) << line;
+  }
 }
 
 /// Where the loader lies in every process whose addresses are not chosen at random; 0 if none can be had here.

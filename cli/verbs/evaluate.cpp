@@ -30,16 +30,21 @@ struct Candidates {
   bool by_hand = false;  ///< A source is among them: somebody wants to know about just this one.
 };
 
+Result<Candidate> read_line(const std::string& line, const std::string& where) {
+  KERNELIFT_ASSIGN(Json json, parse_json(line, where));
+  return candidate_from_json(json, where);
+}
+
 Status read_lines(const std::string& file, const std::string& text, Candidates& into) {
   size_t number = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::string where = file + ":" + std::to_string(++number);
     if (line.empty()) continue;
-    KERNELIFT_ASSIGN(Json json, parse_json(line, where));
-    KERNELIFT_ASSIGN(Candidate candidate, candidate_from_json(json, where));
-    if (candidate.note.empty()) candidate.note = where;
-    into.all.push_back(std::move(candidate));
+    auto candidate = read_line(line, where);
+    if (!candidate.ok()) return usage_error(candidate.error().message);  // The user's file, and no artefact of ours.
+    if (candidate->note.empty()) candidate->note = where;
+    into.all.push_back(*std::move(candidate));
   }
   return done();
 }
