@@ -55,6 +55,16 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   }
 }
 
+TEST(Simulate, ShowsEachNumberOfEvaluationsOnce) {
+  SlotFolder folder;
+  std::ofstream(folder.path() / "trials.json") << R"({"results": [
+    {"configuration": {"x": 1}, "measurements": [{"name": "time", "value": 2.0}], "invalidity": "correct", "objectives": ["time"]},
+    {"configuration": {"x": 2}, "measurements": [{"name": "time", "value": 1.0}], "invalidity": "correct", "objectives": ["time"]}]})";
+  std::string said = run({"simulate", "--trials", "trials.json", "--strategy", "random", "--evals", "5", "--seeds", "2"}, folder.path());
+  EXPECT_THAT(said, HasSubstr("  strategy         1 evaluation          2 evaluations         5 evaluations  \n"));
+  EXPECT_THAT(said, HasSubstr("exit 0"));
+}
+
 /// Where the loader lies in every process whose addresses are not chosen at random; 0 if none can be had here.
 uint64_t loaders_place() {
   auto maps = run_process({"setarch", "-R", "cat", "/proc/self/maps"}, {});

@@ -1,5 +1,6 @@
 // `kernelift simulate`: search strategies on recorded trials, so that they can be compared without a GPU.
 #include <cstdio>
+#include <set>
 #include <sstream>
 
 #include "cli/verbs.h"
@@ -24,6 +25,13 @@ Json to_json(const SimulationCurve& curve) {
           {"milliseconds_per_evaluation", curve.searcher_seconds * 1e3 / double(curve.seeds * curve.evaluations)}};
 }
 
+/// Evaluations that the curve is shown at, each once: a small budget's tenth and quarter may be one and the same.
+std::vector<size_t> columns(size_t budget) {
+  std::set<size_t> columns;
+  for (double share : kMilestones) columns.insert(std::max<size_t>(1, size_t(share * double(budget))));
+  return {columns.begin(), columns.end()};
+}
+
 Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(Trials trials, read_trials(options.trials));
   std::vector<std::string> strategies;
@@ -36,8 +44,8 @@ Result<Exit> run(const Options& options, const Context& context) {
   context.say(line);
   context.say("Fraction of the optimum reached, mean and [10 %, 90 %] over " + std::to_string(options.seeds) + " seeds:");
   std::string head = "  strategy  ";
-  for (double share : kMilestones) {
-    std::snprintf(line, sizeof line, "  %6zu evaluations  ", std::max<size_t>(1, size_t(share * double(options.evaluations))));
+  for (size_t e : columns(options.evaluations)) {
+    std::snprintf(line, sizeof line, "  %6zu evaluation%s  ", e, e == 1 ? " " : "s");
     head += line;
   }
   context.say(head);
@@ -46,8 +54,7 @@ Result<Exit> run(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(SimulationCurve curve, simulate(trials, strategy, options.evaluations, options.seeds, options.batch));
     std::snprintf(line, sizeof line, "  %-10s", strategy.c_str());
     std::string row = line;
-    for (double share : kMilestones) {
-      size_t e = std::max<size_t>(1, size_t(share * double(options.evaluations)));
+    for (size_t e : columns(options.evaluations)) {
       std::snprintf(line, sizeof line, "  %.3f [%.3f, %.3f]", curve.mean(e), curve.quantile(e, 0.1), curve.quantile(e, 0.9));
       row += line;
     }
