@@ -191,15 +191,13 @@ class Loop {
     return done();
   }
 
-  /// Several files may have a static kernel of this name, and the profile counts them as one.
+  /// Those of several files' kernels of this name that were recorded.
   static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned, const Capture& capture) {
-    std::map<std::pair<std::string, uint64_t>, const ScannedKernel*> places;  // A header's kernel is one, in all its units.
-    for (auto& kernel : scanned.kernels)
-      if (kernel.key == key) places.emplace(std::pair(kernel.definition.file, kernel.definition.begin), &kernel);
+    auto namesakes = scanned.namesakes(key);
     std::vector<const ScannedKernel*> found;
-    if (places.size() < 2) return found;
+    if (namesakes.size() < 2) return found;
     CaptureJoin join(scanned, capture);
-    for (auto& [place, kernel] : places)
+    for (auto* kernel : namesakes)
       if (std::any_of(capture.instances().begin(), capture.instances().end(),
                       [&](auto& instance) { return join.joins(instance, *kernel) == CaptureJoin::Answer::Yes; }))
         found.push_back(kernel);

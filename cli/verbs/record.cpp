@@ -2,6 +2,7 @@
 #include "cli/verbs.h"
 #include "core/base/process.h"
 #include "core/model/kernel_key.h"
+#include "core/model/scan/scan_index.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
@@ -49,6 +50,23 @@ std::string instances_text(const RecordOutcome& outcome) {
       bytes += instance_bytes(instance);
     }
     if (!launches.empty()) text += "  " + name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " + size_text(bytes) + "\n";
+  }
+  return text;
+}
+
+/// Of the table's lines that may be several kernels: the recorder knows them by their name alone.
+std::string namesakes_text(const std::vector<KernelProfile>& profile, const std::filesystem::path& state) {
+  auto scanned = ScanIndex::read(state / "scan.json");
+  if (!scanned.ok()) return {};
+  std::string text;
+  for (auto& kernel : profile) {
+    auto namesakes = scanned->namesakes(kernel.key);
+    if (namesakes.size() < 2) continue;
+    std::string places;
+    for (auto* one : namesakes)
+      places += (places.empty() ? "" : ", ") + std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
+                std::to_string(one->definition.line);
+    text += "  " + name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) + " kernels, counted as one above: " + places + "\n";
   }
   return text;
 }
@@ -113,7 +131,8 @@ Result<Exit> record(const Context& context, const Options& options) {
   KERNELIFT_TRY(add_cuda(context, request));
   KERNELIFT_ASSIGN(RecordOutcome outcome, record_application(request));
 
-  if (!outcome.info.profile.empty()) context.say("\n" + hot_list(outcome.info.profile));
+  if (!outcome.info.profile.empty())
+    context.say("\n" + hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
   if (!outcome.instances.empty()) context.say("Captured, with the share of the kernel's time that a launch stands for:\n" + instances_text(outcome));
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);

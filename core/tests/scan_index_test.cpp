@@ -64,6 +64,16 @@ TEST(ScanIndex, FindsByIdKeyNameAndPartOfAName) {
   EXPECT_TRUE(index.find("nothing").empty());
 }
 
+TEST(ScanIndex, TellsKernelsOfOneKeyByThePlaceOfTheirText) {
+  ScanIndex index = sample();
+  ScannedKernel again = index.kernels[0];
+  again.tu = "/app/b.cu", index.kernels.push_back(again);  // A header's, in another unit.
+  EXPECT_EQ(index.namesakes("app::k(float*)").size(), 1u);
+  again.definition.file = "/app/b.cu", index.kernels.push_back(again);
+  ASSERT_EQ(index.namesakes("app::k(float*)").size(), 2u);
+  EXPECT_EQ(index.namesakes("app::k(float*)")[1]->definition.file, "/app/b.cu");
+}
+
 TEST(ScanIndex, DamageGivesAClearErrorNeverACrash) {
   auto folder = std::move(TemporaryFolder::create("kernelift-scan")).value();
   auto file = folder.path() / "scan.json";

@@ -13,3 +13,14 @@ expect_says "a::step"; expect_says "b::step"
 expect_exit 2 "$KL" extract nothing
 expect_says "nothing"
 expect_exit 0 "$KL" extract a::step
+
+# Two files' static kernels of one name stand on one line of the profile, which says so.
+for part in one two; do
+  printf 'static __global__ void half(int* p) { *p /= 2; }\nvoid %s(int* p) { half<<<1, 1>>>(p); }\n' $part > $part.cu
+done
+echo 'void one(int*); void two(int*); int main() { int* p; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); one(p); two(p); return cudaDeviceSynchronize(); }' > main.cu
+rm -rf .kernelift
+expect_exit 0 "$KL" build --device cpu -- nvcc main.cu one.cu two.cu -o app
+expect_exit 0 "$KL" scan
+expect_exit 0 "$KL" record --profile-only -- ./app
+expect_says "half is the name of 2 kernels, counted as one above: one.cu:1, two.cu:1"

@@ -4,6 +4,7 @@
 #include "core/model/scan/scan_index.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/json.h"
 #include "core/model/kernel_key.h"
@@ -136,6 +137,15 @@ std::vector<const ScannedKernel*> ScanIndex::find(const std::string& word) const
     else if (key_matches(kernel.key, word) || key_matches(kernel.name, word)) partial.push_back(&kernel);
   }
   return exact.empty() ? partial : exact;
+}
+
+std::vector<const ScannedKernel*> ScanIndex::namesakes(const std::string& key) const {
+  std::map<std::pair<std::string, uint64_t>, const ScannedKernel*> places;
+  for (auto& kernel : kernels)
+    if (kernel.key == key) places.emplace(std::pair(kernel.definition.file, kernel.definition.begin), &kernel);
+  std::vector<const ScannedKernel*> found;
+  for (auto& [_, kernel] : places) found.push_back(kernel);
+  return found;
 }
 
 }  // namespace kernelift

@@ -130,6 +130,9 @@ struct ScanIndex {
   Status write(const std::filesystem::path& file) const;
   /// Kernels matching a user's word (id, key, or partial name); ambiguity is the caller's to report.
   std::vector<const ScannedKernel*> find(const std::string& word) const;
+  /// Kernels of one key, by the place of their text: a header's kernel is one, in all its units. Several files may have a
+  /// static kernel of one name, and a profile counts them as one.
+  std::vector<const ScannedKernel*> namesakes(const std::string& key) const;
 };
 
 Json to_json(const ScanIndex&);
