@@ -13,6 +13,16 @@ constexpr double kCuriosity = 0.03;      ///< Promise of a rule not tried yet: a
 constexpr double kDepthPenalty = 0.01;   ///< Per rank of the parent among the best.
 constexpr double kSuits = 2;             ///< A rule that suits what holds the kernel back is this much more curious.
 
+/// What was done, and this as well; a step that is taken again is said once, with how often.
+std::string with_step(const std::string& done, const std::string& step) {
+  static constexpr const char* kTimes[] = {"", ", twice", ", three times", ", four times"};
+  for (size_t times = 0; times + 1 < std::size(kTimes); ++times) {
+    std::string last = step + kTimes[times];
+    if (done == last || done.ends_with("; " + last)) return done.substr(0, done.size() - last.size()) + step + kTimes[times + 1];
+  }
+  return done + "; " + step;
+}
+
 }  // namespace
 
 std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity, const std::string& kernel) {
@@ -26,7 +36,7 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   if (opportunity.choice) values = *opportunity.choice;
   std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
   if (!opportunity.premise.empty()) note += ", " + opportunity.premise;
-  changed.note = candidate.tier == "baseline" ? note : candidate.note + "; " + note;
+  changed.note = candidate.tier == "baseline" ? note : with_step(candidate.note, note);
   for (int axis = 0; axis < 3; ++axis) {
     auto [multiply, divide] = opportunity.grid[axis];
     if (multiply == divide) continue;

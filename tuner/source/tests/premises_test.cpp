@@ -63,6 +63,19 @@ std::string label(const char* rule, const std::string& text, const Bindings& val
 
 const std::string kSum = "__global__ void k(const float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n";
 
+TEST(Labels, SayOnceWhatIsDoneAgain) {
+  Candidate candidate;
+  candidate.source = kSum, candidate.tier = "baseline";
+  Opportunity turn, other;
+  turn.place = "threads of the block", turn.edits = {{0, 0, "\n"}};
+  other.place = "the loop over i", other.edits = turn.edits;
+  auto step = [&](const Opportunity& opportunity) { candidate = *apply(candidate, rule_called("turn_block"), opportunity, "k"); };
+  step(other), step(turn), step(turn);
+  EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, twice");
+  step(turn), step(other);
+  EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, three times; turn_block the loop over i");
+}
+
 TEST(Labels, SayWhichArraysMustNotOverlap) {
   RuleContext known = facts();
   known.launches = 3;
