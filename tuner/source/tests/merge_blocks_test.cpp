@@ -41,6 +41,10 @@ TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
   EXPECT_EQ(text.find("__shared__", text.find("else {")), text.npos) << "one set of shared arrays serves both";
 }
 
+TEST(MergeBlocks, SaysThatBlocksAreLeftIdle) {
+  EXPECT_EQ(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).premise, "with the grid as it was, of which one block in 4 finds work");
+}
+
 TEST(MergeBlocks, TakesTwoAxes) {
   std::string text = after("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("sum_1_1 += left_1[ty][k] * right_1[k][tx];"));

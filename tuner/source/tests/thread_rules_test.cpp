@@ -85,6 +85,7 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
   const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
   RuleContext known = facts();
   EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 2);
+  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})}) EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "");
   known.rounds_up[0] = false;   // k<<<3, 128>>>(x, n), say.
   EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 1);
   std::string jammed = after("jam", text, two, 0, known);
@@ -92,6 +93,8 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
   EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (turn) < gridDim.x)) continue;"));
   EXPECT_EQ(offers("coarsen", text, {{"turns", 2}}, known).at(0).grid[0].divide, 1);
   EXPECT_THAT(after("coarsen", text, {{"turns", 2}}, 0, known), HasSubstr("if ((blockIdx.x * 2 + turn) >= gridDim.x) break;"));
+  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})})
+    EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "with the grid as it was, of which one block in 2 finds work");
 }
 
 TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {

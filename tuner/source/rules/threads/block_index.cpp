@@ -133,6 +133,8 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
   return index.replace(at, block.size(), "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
 }
 
+std::string idle_blocks(int64_t count) { return "with the grid as it was, of which one block in " + std::to_string(count) + " finds work"; }
+
 size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
   for (size_t begin = first;;) {
     auto changed = changed_from(statements, begin);
@@ -202,7 +204,7 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   // Where the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
   std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
   if (facts.rounds_up[axis]) found.grid[axis].divide = turns;
-  else inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
+  else found.premise = idle_blocks(turns), inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
   found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
   found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
   found.edits.insert(found.edits.end(), returns->begin(), returns->end());

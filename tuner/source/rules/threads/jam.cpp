@@ -318,8 +318,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!text) return {};
   // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the end
   // find no work.
-  for (size_t axis = 0; axis < axes.size(); ++axis)
+  int64_t idle = 1;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
+    else idle *= axes[axis].second;
+  }
+  if (idle > 1) found.premise = idle_blocks(idle);
   std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
   found.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
   return {found};
