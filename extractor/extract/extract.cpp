@@ -119,6 +119,16 @@ bool is_relocatable(const ScanIndex& index, const ScannedKernel& kernel) {
   return false;
 }
 
+/// Of relocatable code, the other units that the slice has text of.
+std::vector<std::string> linked_files(const ScanIndex& index, const ScannedKernel& kernel, const Slice& slice) {
+  std::vector<std::string> files;
+  if (!is_relocatable(index, kernel)) return files;
+  for (auto& unit : index.units)
+    if (unit.file != kernel.tu && std::any_of(slice.origins.begin(), slice.origins.end(), [&](auto& line) { return line.file == unit.file; }))
+      files.push_back(relative_to(unit.file, index.root));
+  return files;
+}
+
 /// "app::smooth<float, 8>" -> "smooth", fit for a folder's name.
 std::string folder_name(const ScannedKernel& kernel) {
   std::string base = base_name(kernel.key), name;
@@ -305,6 +315,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   }();
   KERNELIFT_TRY(written);
   KERNELIFT_TRY(scaffold.take_place(place));
+  if (auto linked = linked_files(index, *kernel, slice); !linked.empty() && options.on_linked) options.on_linked(linked);
   return place;
 }
 

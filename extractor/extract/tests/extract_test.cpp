@@ -59,17 +59,23 @@ class ExtractTest : public ::testing::Test {
   fs::path app_ = scratch_.path() / "app", state_ = app_ / ".kernelift";
   std::string source_ = (app_ / "app.cu").string();
 
-  void scan(std::string_view text = kSource, const std::vector<std::string>& flags = {}) {
+  void scan(std::string_view text = kSource, const std::vector<std::string>& flags = {}, const std::vector<std::string>& others = {}) {
     ASSERT_TRUE(write_atomically(source_, text).ok());
-    std::vector<std::string> command = {"nvcc", "-std=c++17", "-c", source_, "-o", "app.o"};
-    command.insert(command.end(), flags.begin(), flags.end());
-    Json entry = {{"directory", app_.string()}, {"file", source_}, {"arguments", command}};
-    ASSERT_TRUE(write_json(app_ / "compile_commands.json", Json::array({entry})).ok());
+    Json entries = Json::array();
+    auto command_for = [&](const std::string& source) {
+      std::vector<std::string> command = {"nvcc", "-std=c++17", "-c", source, "-o", fs::path(source).stem().string() + ".o"};
+      command.insert(command.end(), flags.begin(), flags.end());
+      return command;
+    };
+    std::vector<std::string> command = command_for(source_);
+    entries.push_back({{"directory", app_.string()}, {"file", source_}, {"arguments", command}});
+    for (auto& other : others) entries.push_back({{"directory", app_.string()}, {"file", other}, {"arguments", command_for(other)}});
+    ASSERT_TRUE(write_json(app_ / "compile_commands.json", entries).ok());
     ScanOptions options;
     options.root = app_, options.compile_database = app_ / "compile_commands.json";
     // Of equal files in one place: what the first test of this program found is what each would find.
     static std::map<std::string, ScanIndex> known;
-    std::string same = source_ + join_command(command) + std::string(text);
+    std::string same = entries.dump() + std::string(text);
     if (!known.contains(same)) {
       auto index = scan_application(options);
       ASSERT_TRUE(index.ok()) << index.error().message;
@@ -341,6 +347,26 @@ TEST_F(ExtractTest, NamesWhatNoFileOfRelocatableCodeDefines) {
   extract.kernel = "alone";
   auto folder = extract_mep(extract);
   EXPECT_TRUE(folder.ok()) << folder.error().message;
+}
+
+TEST_F(ExtractTest, SaysWhichFilesAreOneProgramOnlyInTheMep) {
+  std::string helper = (app_ / "helper.cu").string();
+  ASSERT_TRUE(write_atomically(helper, "__device__ float helper(float x) { return x + 1; }\n").ok());
+  std::string text = std::string(kSource) + "extern __device__ float helper(float);\n"
+                     "static __global__ void calls(float* p) { *p = helper(*p); }\n"
+                     "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
+                     "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";
+  scan(text, {"-rdc=true"}, {helper});
+  std::vector<std::string> linked;
+  ExtractOptions extract = options("calls");
+  extract.synthesise = true, extract.on_linked = [&](auto& files) { linked = files; };
+  auto folder = extract_mep(extract);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(linked, std::vector<std::string>{"helper.cu"});
+  linked.clear();
+  extract.kernel = "alone";
+  ASSERT_TRUE(extract_mep(extract).ok());
+  EXPECT_TRUE(linked.empty());
 }
 
 }  // namespace
