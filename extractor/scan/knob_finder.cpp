@@ -1,17 +1,15 @@
 // One pass over the closures (what feeds the device text) and one over the launches (what feeds the geometry); the two
-// meet in a map from the place where the value is spelled. What is only compared is told by walking the text from above:
-// a compared constant is left out before the walk reaches it.
+// meet in a map from the place where the value is spelled.
 #include "extractor/scan/knob_finder.h"
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/Lex/MacroInfo.h"
 #include "extractor/scan/geometry_text.h"
+#include "extractor/scan/turnable_uses.h"
 
 namespace kernelift {
 namespace {
@@ -26,77 +24,6 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
     return true;
   }
   std::vector<const VarDecl*> all;
-};
-
-/// A literal or a name of a constant, or arithmetic over those alone.
-bool is_constant(const Expr* e) {
-  e = e->IgnoreParenCasts();
-  if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) return is_constant(unary->getSubExpr());
-  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e)) return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
-  auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
-  if (!reference) return llvm::isa<IntegerLiteral>(e);
-  auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-  return llvm::isa<EnumConstantDecl>(reference->getDecl()) || (variable && variable->getType().isConstQualified());
-}
-
-/// The constants that device text does more with than to compare: literals by where they are spelled (in a macro's
-/// definition, if one brought them), others by where they are declared, which a template's instances share.
-class TurnableUses : public DynamicRecursiveASTVisitor {
- public:
-  TurnableUses(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
-
-  void take(const Closure& closure) {
-    for (int index : closure.items)
-      if (taken_.insert(index).second)
-        for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
-  }
-  bool any_of(SourceLocation place) const { return places_.count(place) > 0; }
-  bool any_of(const ValueDecl* constant) const { return any_of(constant->getCanonicalDecl()->getLocation()); }
-
-  bool TraverseStmt(Stmt* statement) override { return left_out_.count(statement) || DynamicRecursiveASTVisitor::TraverseStmt(statement); }
-  bool VisitFunctionDecl(FunctionDecl* function) override {
-    if (is_host_only(function) && function->doesThisDeclarationHaveABody()) left_out_.insert(function->getBody());
-    return true;
-  }
-  bool VisitForStmt(ForStmt* loop) override { return bound(loop->getCond()), true; }
-  bool VisitWhileStmt(WhileStmt* loop) override { return bound(loop->getCond()), true; }
-  bool VisitDoStmt(DoStmt* loop) override { return bound(loop->getCond()), true; }
-  bool VisitBinaryOperator(BinaryOperator* op) override {
-    if (op->isComparisonOp()) compare(op, op->getLHS(), op->getRHS());
-    return true;
-  }
-  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) override {  // In a template's pattern any operator may be one.
-    if (call->isComparisonOp()) compare(call, call->getArg(0), call->getArg(1));
-    return true;
-  }
-  bool VisitCaseStmt(CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
-  bool VisitAttributedStmt(AttributedStmt* statement) override {
-    for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
-    return true;
-  }
-  bool VisitIntegerLiteral(IntegerLiteral* literal) override { return places_.insert(unit_.sources.getSpellingLoc(literal->getLocation())), true; }
-  bool VisitDeclRefExpr(DeclRefExpr* e) override { return places_.insert(e->getDecl()->getCanonicalDecl()->getLocation()), true; }
-
- private:
-  void compare(const Expr* comparison, const Expr* left, const Expr* right) {
-    if (bounds_.count(comparison)) return;
-    for (auto* side : {left, right})
-      if (is_constant(side)) left_out_.insert(side);
-  }
-  /// A loop that runs as long as a comparison holds runs as often as the constant says.
-  void bound(const Expr* condition) {
-    if (!condition) return;
-    condition = condition->IgnoreParenImpCasts();
-    if (auto* negation = llvm::dyn_cast<UnaryOperator>(condition)) return bound(negation->getSubExpr());
-    bounds_.insert(condition);
-    if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->isLogicalOp()) bound(op->getLHS()), bound(op->getRHS());
-  }
-
-  const ParsedUnit& unit_;
-  const SourceItems& items_;
-  std::set<int> taken_;
-  std::set<SourceLocation> places_;
-  std::unordered_set<const Stmt*> left_out_, bounds_;
 };
 
 class KnobTable {
@@ -182,7 +109,7 @@ class KnobTable {
 
   struct Found {
     Knob knob;
-    bool turnable = false;  ///< Something does more with it than to compare.
+    bool turnable = false;  ///< It says how much of something there is: see turnable_uses.h.
   };
   const ParsedUnit& unit_;
   const TurnableUses& uses_;
@@ -197,6 +124,7 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
                              const std::function<std::string(const FunctionDecl*)>& label) {
   TurnableUses uses(unit, items);
   for (auto& one : closures) uses.take(one.closure);
+  uses.follow();
   KnobTable table(unit, uses);
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);

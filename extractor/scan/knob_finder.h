@@ -2,8 +2,8 @@
 // kernel, its launch geometry, or both. They are what the user already meant to be turned. Only constants whose value
 // is one literal count: turning a derived one would break what it is derived from. A type's constants do not count, a
 // class's or an enumeration's: they say what the type is (a traits' width, a table's row, a direction), to all who use it.
-// Nor do those that the kernels only tell cases apart by (an architecture, a format, a state: ==, <, case, #if): another
-// value would name another case. A loop's bound, an array's extent, a template's argument and arithmetic say how much.
+// Nor do those that the kernels only tell cases apart by (an architecture, a format, a state: ==, <, case, #if: another
+// value would name another case) or only compute values with (a generator's multiplier: another answer); see turnable_uses.h.
 #pragma once
 #include <vector>
 

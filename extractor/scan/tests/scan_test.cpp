@@ -152,7 +152,7 @@ TEST(Scan, KnobsKnowTheirValueTheirPlaceAndWhatTheyFeed) {
 constexpr int kTile = 32;
 #define UNUSED 7
 __device__ int twice(int x) { return x * kTile; }
-__global__ void k(int* x) { x[blockIdx.x * BLOCK + threadIdx.x] = twice(kUnroll); }
+__global__ void k(int* x) { x[blockIdx.x * BLOCK + twice(kUnroll)] = 1; }
 void run(int n, int* x) { k<<<n / BLOCK, BLOCK>>>(x); }
 )");
   auto index = app.scan();
@@ -275,7 +275,7 @@ enum { kSolid = 6, kFluid, kGhost };
 enum { kIdle = 8, kBusy = 9 } state;
 enum class Shape { kWide = 64 };
 __global__ void k(int* x) {
-  x[blockIdx.x * kBlock] = kUnroll + kForward + kRow + kSolid + kGhost + kIdle + int(Shape::kWide);
+  x[blockIdx.x * kBlock + kUnroll] = x[kForward + kRow + kSolid + kGhost + kIdle + int(Shape::kWide)];
 }
 void run(int n, int* x) { k<<<n / kBlock, int(Shape::kWide)>>>(x); }
 )");

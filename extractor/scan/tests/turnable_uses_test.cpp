@@ -1,0 +1,87 @@
+// Which constants a scan offers to be turned, and which are part of the answer.
+#include <gtest/gtest.h>
+
+#include "extractor/scan/scan.h"
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::knob;
+using kernelift::testing::TestApp;
+
+TEST(TurnableUses, WhatOnlyGoesIntoValuesIsNoKnob) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define MULTIPLIER 1664525u
+#define INCREMENT 1013904223u
+#define SHIFT_A 13
+#define SHIFT_B 17
+#define MASK 0x7fffffff
+#define SEED 12345
+#define BIN_STEP 4
+constexpr unsigned kOffset = 2166136261u;
+__device__ unsigned mixed(unsigned x) {
+  const int down = 15;
+  x ^= x << SHIFT_A;
+  x ^= x >> SHIFT_B;
+  return (x ^ x >> down) & MASK;
+}
+template <class T> struct Generator {
+  unsigned state;
+  __device__ T next() { state = state * MULTIPLIER + INCREMENT; return static_cast<T>(state) / 65536; }
+};
+__global__ void k(float* x, unsigned* hash, int* count, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  Generator<float> random{SEED};
+  for (int turn = 0; turn < n; ++turn)
+    if (random.next() < x[i]) x[i] += random.next();
+  hash[i] = mixed(kOffset + hash[i]);
+  atomicAdd(count, BIN_STEP);
+}
+void run(int n, float* x, unsigned* hash, int* count) { k<<<n, 64>>>(x, hash, count, n); }
+)");
+  for (auto& knob : app.scan().knobs) ADD_FAILURE() << knob.name;
+}
+
+TEST(TurnableUses, WhatLeadsToAnAmountOrAPlaceThroughOthersIsAKnob) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define ROWS 4
+#define COARSEN 8
+#define CHUNK 64
+#define STRIDE 3
+#define WIDTH 16
+#define HALO 2
+#define SPAN 5
+#define PITCH 33
+#define LANES 32
+#define TILE_BYTES 40
+#define MEMBER 6
+#define DOUBLED (2 * DEPTH)
+#define DEPTH 7
+constexpr int kPairs = ROWS * 2;
+struct Place { int at; __device__ Place(int n) : at(n * MEMBER) {} };
+template <class T> __device__ int offset(T column) { return column * PITCH; }
+__device__ void bounds(int* first, int& last, int n) { *first = n / SPAN; last = n + HALO; }
+__global__ void k(float* x, int n) {
+  int base = blockIdx.x * COARSEN + threadIdx.x, first, last, chunk = CHUNK, at = base;
+  bounds(&first, last, n);
+  if (base >= n) return;
+  for (int i = first; i < last; i += chunk) at = at + STRIDE, x[at] += 1;
+  for (int p = 0; p < kPairs; ++p) x[offset(p)] += x[Place(p).at];
+  float* row = x + n * WIDTH;
+  row[0] = __shfl_down_sync(0xffffffff, x[base], LANES / 2);
+  int turns = (n + DOUBLED - 1) / DOUBLED;
+  while (turns--) x[0] += __popc(TILE_BYTES * turns);
+}
+void run(int n, float* x) { k<<<n, 64>>>(x, n); }
+)");
+  auto index = app.scan();
+  for (auto* name : {"ROWS", "COARSEN", "CHUNK", "STRIDE", "WIDTH", "HALO", "SPAN", "PITCH", "LANES", "TILE_BYTES", "MEMBER", "DEPTH"})
+    EXPECT_TRUE(knob(index, name)) << name;
+}
+
+}  // namespace
+}  // namespace kernelift

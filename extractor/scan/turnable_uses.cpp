@@ -1,0 +1,229 @@
+// Two passes: a walk from above notes what is compared (it is left out before the walk reaches it), which texts say how much
+// (the roots), and what is given to which variable; then, from the roots, all that leads to them.
+#include "extractor/scan/turnable_uses.h"
+
+#include <algorithm>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+/// A literal or a name of a constant, or arithmetic over those alone.
+bool is_constant(const Expr* e) {
+  e = e->IgnoreParenCasts();
+  if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) return is_constant(unary->getSubExpr());
+  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e)) return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
+  if (!reference) return llvm::isa<IntegerLiteral>(e);
+  auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+  return llvm::isa<EnumConstantDecl>(reference->getDecl()) || (variable && variable->getType().isConstQualified());
+}
+
+/// The text of a function, which its template's instances share.
+const FunctionDecl* written(const FunctionDecl* function) {
+  if (auto* pattern = function->getTemplateInstantiationPattern()) function = pattern;
+  const FunctionDecl* definition = nullptr;
+  return function->hasBody(definition) ? definition : function;
+}
+
+SourceLocation place_of(const ValueDecl* declaration) {
+  if (auto* function = llvm::dyn_cast<FunctionDecl>(declaration)) return written(function)->getLocation();
+  return declaration->getCanonicalDecl()->getLocation();
+}
+
+/// What is written to where `target` is assigned to: `s` and `x` of `s.x`, `a` of `a[i]`, `p` of `*p`.
+void add_targets(const Expr* target, std::vector<const ValueDecl*>& found) {
+  target = target->IgnoreParenCasts();
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target)) found.push_back(reference->getDecl());
+  else if (auto* member = llvm::dyn_cast<MemberExpr>(target)) found.push_back(member->getMemberDecl()), add_targets(member->getBase(), found);
+  else if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) add_targets(element->getBase(), found);
+  else if (auto* unary = llvm::dyn_cast<UnaryOperator>(target)) add_targets(unary->getSubExpr(), found);
+}
+
+/// threadIdx and its kin: who does what.
+bool mentions_thread(const Stmt* text) {
+  if (auto* reference = llvm::dyn_cast_or_null<DeclRefExpr>(text))
+    if (auto* name = reference->getDecl()->getIdentifier()) {
+      llvm::StringRef word = name->getName();
+      return word == "threadIdx" || word == "blockIdx" || word == "blockDim" || word == "gridDim" || word == "warpSize";
+    }
+  return text && std::any_of(text->child_begin(), text->child_end(), mentions_thread);
+}
+
+/// Functions that only take part in computing a value, be it in memory.
+bool is_of_values(const FunctionDecl* callee) {
+  if (!callee || !callee->getIdentifier()) return false;
+  llvm::StringRef name = callee->getName();
+  return name.starts_with("atomic") || name.starts_with("curand") || name.starts_with("hiprand");
+}
+
+}  // namespace
+
+void TurnableUses::take(const Closure& closure) {
+  for (int index : closure.items)
+    if (taken_.insert(index).second)
+      for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
+}
+
+bool TurnableUses::TraverseAttr(Attr* attribute) {
+  if (auto* hint = llvm::dyn_cast_or_null<LoopHintAttr>(attribute)) root(hint->getValue());
+  if (auto* bounds = llvm::dyn_cast_or_null<CUDALaunchBoundsAttr>(attribute)) root(bounds->getMaxThreads()), root(bounds->getMinBlocks()), root(bounds->getMaxBlocks());
+  if (auto* aligned = llvm::dyn_cast_or_null<AlignedAttr>(attribute); aligned && aligned->isAlignmentExpr()) root(aligned->getAlignmentExpr());
+  return DynamicRecursiveASTVisitor::TraverseAttr(attribute);
+}
+
+bool TurnableUses::TraverseTemplateArgumentLoc(const TemplateArgumentLoc& argument) {
+  if (argument.getArgument().getKind() == TemplateArgument::Expression) root(argument.getSourceExpression());
+  return DynamicRecursiveASTVisitor::TraverseTemplateArgumentLoc(argument);
+}
+
+bool TurnableUses::TraverseConstructorInitializer(CXXCtorInitializer* init) {
+  shallow_root(init->getInit());
+  return DynamicRecursiveASTVisitor::TraverseConstructorInitializer(init);
+}
+
+bool TurnableUses::VisitFunctionDecl(FunctionDecl* function) {
+  if (!function->doesThisDeclarationHaveABody()) return true;
+  if (is_host_only(function)) return left_out_.insert(function->getBody()), true;
+  auto* method = llvm::dyn_cast<CXXMethodDecl>(function);
+  if (!method || !method->getParent()->isLambda()) function_ = function;
+  return true;
+}
+
+bool TurnableUses::VisitVarDecl(VarDecl* variable) {
+  const Expr* init = variable->getInit();
+  if (!init) return true;
+  if (variable->isStaticDataMember() || mentions_thread(init)) root(init);
+  sources_[place_of(variable)].texts.push_back(init);
+  return true;
+}
+
+bool TurnableUses::VisitEnumConstantDecl(EnumConstantDecl* constant) {
+  if (auto* init = constant->getInitExpr()) sources_[place_of(constant)].texts.push_back(init);
+  return true;
+}
+
+bool TurnableUses::VisitForStmt(ForStmt* loop) {
+  bound(loop->getCond());
+  return root(loop->getInit()), root(loop->getCond()), root(loop->getInc());
+}
+
+bool TurnableUses::VisitReturnStmt(ReturnStmt* leave) {
+  if (function_ && leave->getRetValue()) sources_[place_of(function_)].texts.push_back(leave->getRetValue());
+  return true;
+}
+
+bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
+  if (op->isComparisonOp()) compare(op, op->getLHS(), op->getRHS());
+  if (op->isAssignmentOp()) assign(op->getLHS(), op->getRHS());
+  bool moves = op->isAdditiveOp() || op->getOpcode() == BO_AddAssign || op->getOpcode() == BO_SubAssign;
+  if (moves && op->getLHS()->getType()->isAnyPointerType()) root(op->getRHS());
+  if (moves && op->getRHS()->getType()->isAnyPointerType()) root(op->getLHS());
+  return true;
+}
+
+bool TurnableUses::VisitCallExpr(CallExpr* call) {
+  auto* op = llvm::dyn_cast<CXXOperatorCallExpr>(call);
+  if (op && op->isComparisonOp()) compare(op, op->getArg(0), op->getArg(1));  // In a template's pattern any operator may be one.
+  auto* callee = call->getDirectCallee();
+  if (op && op->isAssignmentOp()) return assign(op->getArg(0), op->getArg(1)), true;
+  if (op && (op->getOperator() == OO_Subscript || op->getOperator() == OO_Call)) {
+    for (unsigned i = 1; i < op->getNumArgs(); ++i) root(op->getArg(i));
+    return true;
+  }
+  if (op || is_of_values(callee)) return true;
+  if (callee && written(callee)->hasBody() && unit_.is_user(written(callee)->getLocation())) return pass(callee, call->getArgs(), call->getNumArgs()), true;
+  for (auto* argument : call->arguments()) shallow_root(argument);
+  return true;
+}
+
+bool TurnableUses::VisitCXXConstructExpr(CXXConstructExpr* call) {
+  auto* made = call->getConstructor();
+  if (made->isCopyOrMoveConstructor()) return true;
+  for (auto* argument : call->arguments()) shallow_root(argument);
+  return true;
+}
+
+bool TurnableUses::VisitAttributedStmt(AttributedStmt* statement) {
+  for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
+  return true;
+}
+
+void TurnableUses::assign(const Expr* target, const Expr* value) {
+  std::vector<const ValueDecl*> targets;
+  add_targets(target, targets);
+  if (mentions_thread(value) || targets.empty()) root(value);
+  for (auto* one : targets) sources_[place_of(one)].texts.push_back(value);
+}
+
+/// Arguments lead to parameters; and through a pointer or a reference what is written to the parameter leads to them.
+void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments, unsigned count) {
+  callee = written(callee);
+  for (unsigned i = 0; i < count; ++i) {
+    if (i >= callee->getNumParams()) {
+      shallow_root(arguments[i]);
+      continue;
+    }
+    auto* parameter = callee->getParamDecl(i);
+    sources_[place_of(parameter)].texts.push_back(arguments[i]);
+    if (!parameter->getType()->isAnyPointerType() && !parameter->getType()->isReferenceType()) continue;
+    std::vector<const ValueDecl*> targets;
+    add_targets(arguments[i], targets);
+    for (auto* one : targets) sources_[place_of(one)].places.insert(place_of(parameter));
+  }
+}
+
+void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
+  if (bounds_.count(comparison)) return;
+  for (auto* side : {left, right})
+    if (is_constant(side)) left_out_.insert(side);
+}
+
+/// A loop that runs as long as a comparison holds runs as often as the constant says.
+void TurnableUses::bound(const Expr* condition) {
+  if (!condition) return;
+  condition = condition->IgnoreParenImpCasts();
+  if (auto* negation = llvm::dyn_cast<UnaryOperator>(condition)) return bound(negation->getSubExpr());
+  bounds_.insert(condition);
+  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->isLogicalOp()) bound(op->getLHS()), bound(op->getRHS());
+}
+
+void TurnableUses::follow() {
+  for (size_t i = 0; i < roots_.size(); ++i) {  // Which grow meanwhile.
+    auto [text, shallow] = roots_[i];
+    collect(text, shallow);
+  }
+  roots_.clear();
+}
+
+void TurnableUses::reach(Place place) {
+  if (!reached_.insert(place).second) return;
+  auto found = sources_.find(place);
+  if (found == sources_.end()) return;
+  for (auto* text : found->second.texts) root(text);
+  for (Place other : found->second.places) reach(other);
+}
+
+void TurnableUses::collect(const Stmt* text, bool shallow) {
+  if (!text || left_out_.count(text)) return;
+  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text)) places_.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
+    auto* declaration = reference->getDecl();
+    places_.insert(declaration->getCanonicalDecl()->getLocation());
+    bool constant = llvm::isa<EnumConstantDecl>(declaration) || declaration->getType().isConstQualified();
+    // What went through a floating-point number is a value.
+    if ((!shallow || constant) && !declaration->getType()->isRealFloatingType()) reach(place_of(declaration));
+  }
+  if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow) reach(place_of(member->getMemberDecl()));
+  if (auto* unresolved = llvm::dyn_cast<OverloadExpr>(text); unresolved && !shallow)
+    for (auto* one : unresolved->decls())
+      if (auto* function = llvm::dyn_cast_or_null<FunctionDecl>(one->getUnderlyingDecl()->getAsFunction())) reach(place_of(function));
+  for (auto* child : text->children()) collect(child, shallow);
+}
+
+}  // namespace kernelift

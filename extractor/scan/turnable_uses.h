@@ -1,0 +1,82 @@
+// Which constants say how much of something there is, or where: a loop's bound, an array's extent, a template's argument, an
+// index, a branch's condition, work by thread and block; by themselves, or through the variables, parameters and results
+// that lead there. What only goes into the values that a kernel computes (a generator's multipliers, a hash's shifts and
+// masks, a seed) is part of the answer, and another one would give another answer. So is what is only compared with: it
+// tells cases apart. In doubt a use turns something.
+#pragma once
+#include <map>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "extractor/source/closure.h"
+
+namespace kernelift {
+
+/// Constants go by places: literals by where they are spelled (in a macro's definition, if one brought them), others by
+/// where they are declared, which a template's instances share.
+class TurnableUses : public clang::DynamicRecursiveASTVisitor {
+ public:
+  TurnableUses(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
+
+  void take(const Closure& closure);
+  /// EXPECTS: all closures are taken. To be called before any_of.
+  void follow();
+  bool any_of(clang::SourceLocation place) const { return places_.count(place) > 0; }
+  bool any_of(const clang::ValueDecl* constant) const { return any_of(constant->getCanonicalDecl()->getLocation()); }
+
+  bool TraverseStmt(clang::Stmt* statement) override { return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+  bool TraverseAttr(clang::Attr* attribute) override;
+  bool TraverseTemplateArgumentLoc(const clang::TemplateArgumentLoc& argument) override;
+  bool TraverseConstructorInitializer(clang::CXXCtorInitializer* init) override;
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override;
+  bool VisitVarDecl(clang::VarDecl* variable) override;
+  bool VisitFieldDecl(clang::FieldDecl* field) override { return root(field->getInClassInitializer()); }
+  bool VisitEnumConstantDecl(clang::EnumConstantDecl* constant) override;
+  bool VisitArrayTypeLoc(clang::ArrayTypeLoc array) override { return root(array.getSizeExpr()); }
+  bool VisitForStmt(clang::ForStmt* loop) override;
+  bool VisitWhileStmt(clang::WhileStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
+  bool VisitDoStmt(clang::DoStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
+  bool VisitIfStmt(clang::IfStmt* branch) override { return shallow_root(branch->getCond()); }
+  bool VisitSwitchStmt(clang::SwitchStmt* branch) override { return shallow_root(branch->getCond()); }
+  bool VisitConditionalOperator(clang::ConditionalOperator* branch) override { return shallow_root(branch->getCond()); }
+  bool VisitCaseStmt(clang::CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
+  bool VisitReturnStmt(clang::ReturnStmt* leave) override;
+  bool VisitBinaryOperator(clang::BinaryOperator* op) override;
+  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) override { return root(element->getIdx()); }
+  bool VisitCallExpr(clang::CallExpr* call) override;
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* call) override;
+  bool VisitCXXUnresolvedConstructExpr(clang::CXXUnresolvedConstructExpr* call) override { return shallow_root(call); }
+  bool VisitCXXNewExpr(clang::CXXNewExpr* made) override { return shallow_root(made); }
+  bool VisitAsmStmt(clang::AsmStmt* text) override { return shallow_root(text); }
+  bool VisitAttributedStmt(clang::AttributedStmt* statement) override;
+
+ private:
+  using Place = clang::SourceLocation;
+
+  /// All that is in the text turns something; and, but for a shallow one, all that leads to its variables.
+  bool root(const clang::Stmt* text) { return roots_.push_back({text, false}), true; }
+  bool shallow_root(const clang::Stmt* text) { return roots_.push_back({text, true}), true; }
+  void assign(const clang::Expr* target, const clang::Expr* value);
+  void pass(const clang::FunctionDecl* callee, const clang::Expr* const* arguments, unsigned count);
+  void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
+  void bound(const clang::Expr* condition);
+  void reach(Place place);
+  void collect(const clang::Stmt* text, bool shallow);
+
+  const ParsedUnit& unit_;
+  const SourceItems& items_;
+  std::set<int> taken_;
+  std::set<Place> places_, reached_;
+  std::unordered_set<const clang::Stmt*> left_out_, bounds_;
+  std::vector<std::pair<const clang::Stmt*, bool>> roots_;   ///< And whether it is shallow.
+  struct Sources {
+    std::vector<const clang::Stmt*> texts;
+    std::set<Place> places;
+  };
+  std::map<Place, Sources> sources_;  ///< What is given to a variable, a parameter, a member, or returned by a function.
+  const clang::FunctionDecl* function_ = nullptr;  ///< The one walked through, its members' and lambdas' included.
+};
+
+}  // namespace kernelift
