@@ -1,4 +1,5 @@
-// See capture_join.h. One header's kernel in several units is one kernel: any of them will do.
+// See capture_join.h. One header's kernel in several units is one kernel: any of them will do. The index lists it for the
+// first of them; its launches come from whichever the linker took.
 #include "extractor/extract/capture_join.h"
 
 #include <algorithm>
@@ -51,15 +52,21 @@ bool same_layout(const std::vector<Parameter>& captured, const std::vector<Scann
 }
 
 int CaptureJoin::signs(const CapturedInstance& instance, const ScannedKernel& kernel) const {
-  constexpr int kNever = -1, kFile = 1000;
+  constexpr int kNever = -1, kHeader = 1, kFile = 1000;
   if (instance.kernel != kernel.key || !same_layout(instance.parameters, kernel.parameters)) return kNever;
+  auto by_file = [&](auto&& is_it) {
+    if (is_it(kernel.tu)) return kFile;
+    bool in_header = kernel.definition.file != kernel.tu;
+    return in_header && std::any_of(index_.units.begin(), index_.units.end(), [&](auto& unit) { return is_it(unit.file); }) ? kHeader : kNever;
+  };
   if (instance.unit == kernel.tu) return kFile;
   // What the application's own symbols said of it, without folder and ending.
   if (!instance.source_stem.empty())
-    return std::filesystem::path(kernel.tu).stem() == instance.source_stem ? kFile : kNever;
+    return by_file([&](const std::string& file) { return std::filesystem::path(file).stem() == instance.source_stem; });
   // A name without a slash is a module's that was linked from several files.
-  if (instance.unit.find('/') != std::string::npos) return kNever;
-  if (std::string mark = file_mark(instance.mangled); !mark.empty()) return is_mark_of(mark, kernel.tu) ? kFile : kNever;
+  if (instance.unit.find('/') != std::string::npos) return by_file([&](const std::string& file) { return file == instance.unit; });
+  if (std::string mark = file_mark(instance.mangled); !mark.empty())
+    return by_file([&](const std::string& file) { return is_mark_of(mark, file); });
   const std::string& code = code_of(instance);
   if (code.empty()) return 0;
   if (std::string mark = file_mark(code); !mark.empty() && is_mark_of(mark, kernel.tu)) return kFile;

@@ -16,8 +16,10 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Serialization/ASTWriter.h>
+#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -183,11 +185,13 @@ void precompile(const std::vector<std::string>& job, const std::vector<std::stri
   if (!into.failed) into.bytes.assign(buffer->Data.begin(), buffer->Data.end());
 }
 
-/// What the job's own path of the source is: the driver's last input, made absolute.
+/// What the job's own path of the source is: the driver's last input, made absolute as LLVM does it: in a folder reached by
+/// a symbolic link, that is by the link's name.
 std::string absolute_path(const FrontendOptions& options) {
-  fs::path path = options.file_name;
-  if (path.is_relative()) path = (options.folder.empty() ? fs::current_path() : fs::path(options.folder)) / path;
-  return path.lexically_normal().string();
+  llvm::SmallString<256> here;
+  if (options.folder.empty()) (void)llvm::sys::fs::current_path(here);
+  fs::path folder = options.folder.empty() ? fs::path(here.str().str()) : fs::path(options.folder);
+  return (folder / options.file_name).lexically_normal().string();
 }
 
 /// With relocatable code a static that the host names too is renamed X__static__<cuid> (kernels: X__intern__<cuid>). clang

@@ -193,7 +193,9 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   llvm::LLVMContext context;
   KERNELIFT_ASSIGN(Compiled compiled, compile_to_device_ir(context, source, options));
   DeviceCode code;
-  std::string name = fs::absolute(input.file).lexically_normal().string(), flags = lines_of(options.flags);
+  // As the compile database names it, whatever links lead there: recorded launches are joined to the source by it.
+  std::error_code ignored;
+  std::string name = fs::weakly_canonical(fs::absolute(input.file), ignored).string(), flags = lines_of(options.flags);
   if (command.relocatable) {
     std::vector<char> bitcode = bitcode_of(*compiled.module);
     code.blob = write_fat_blob({{FatEntry::Kind::RelocatableBitcode, name, flags, bitcode}});

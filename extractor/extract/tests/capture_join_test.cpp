@@ -64,6 +64,14 @@ TEST_F(CaptureJoinTest, GoesByTheFileThatTheRecorderKnew) {
   EXPECT_EQ(files("_Z1kPi", "/app/b.cu"), std::vector<std::string>{"/app/b.cu"});
   EXPECT_TRUE(files("_Z1kPi", "/app/c.cu").empty());
 }
+TEST_F(CaptureJoinTest, TakesAHeadersKernelThatRanInAnotherUnitThanItIsListedFor) {
+  for (auto file : {"/app/a.cu", "/app/b.cu", "/app/c.cu"}) index_.units.push_back({}), index_.units.back().file = file;
+  index_.kernels[0].definition.file = "/app/k.h";
+  EXPECT_EQ(files("_Z1kPi", "/app/c.cu"), std::vector<std::string>{"/app/a.cu"});
+  EXPECT_EQ(files("__nv_static_15__f24e1562_4_c_cu_k__Z1kPi", ""), std::vector<std::string>{"/app/a.cu"});
+  EXPECT_EQ(files("_Z1kPi", "/app/b.cu"), std::vector<std::string>{"/app/b.cu"}) << "which has a kernel of that name itself";
+  EXPECT_TRUE(files("_Z1kPi", "/app/unknown.cu").empty());
+}
 TEST_F(CaptureJoinTest, GoesByTheFileThatNvccWroteIntoTheName) {
   EXPECT_EQ(files("__nv_static_15__f24e1562_4_b_cu_k__Z1kPi", ""), std::vector<std::string>{"/app/b.cu"});
 }

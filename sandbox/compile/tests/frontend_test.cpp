@@ -407,6 +407,22 @@ TEST(LeanHeaders, EachCompilesAloneInBothPasses) {
   }
 }
 
+TEST(Frontend, CompilesATextInAFolderReachedByALink) {
+  auto folder = TemporaryFolder::create("kernelift-frontend");
+  ASSERT_TRUE(folder.ok());
+  const auto here = std::filesystem::current_path(), link = folder->path() / "link";
+  std::filesystem::create_directory(folder->path() / "real");
+  std::filesystem::create_directory_symlink("real", link);
+  const char* before = std::getenv("PWD");
+  const std::string kept = before ? before : here.string();
+  std::filesystem::current_path(link);
+  setenv("PWD", link.c_str(), 1);  // As a shell does, and LLVM believes it.
+  auto device = compile("__global__ void k(int* p) { *p = 1; }\n");
+  std::filesystem::current_path(here);
+  setenv("PWD", kept.c_str(), 1);
+  EXPECT_TRUE(device->module) << device->error;
+}
+
 TEST(LeanHeaders, LeaveHostCodeItsSpecialFunctionsInBothPasses) {
   std::string source = "#include <cmath>\n__global__ void k(float* x) { x[0] = sqrtf(x[0]); }\n"
                        "double f(double (*g)(unsigned, double)) { return std::riemann_zeta(2.0) + std::beta(1.0f, 2) + std::hermitef(3, 1.5f)\n"

@@ -279,6 +279,16 @@ TEST_F(Shims, WorkInAFolderOfAnyName) {
   EXPECT_THAT(refused.error().message, HasSubstr("holds a \""));
 }
 
+TEST_F(Shims, NameASourceReachedByALinkAsTheCompileDatabaseDoes) {
+  fs::create_directories(folder() / "real");
+  fs::create_directory_symlink("real", folder() / "link");
+  write("real/a.cu", kProgram);
+  expect_ok("nvcc '-DMESSAGE=\"\"' -c link/a.cu -o a.o");
+  auto object = read_text(folder() / "a.o");
+  ASSERT_TRUE(object.ok());
+  EXPECT_NE(object->find(fs::canonical(folder() / "real" / "a.cu").string()), object->npos);
+}
+
 TEST_F(Shims, TheToolkitsPathNeedsNoQuotesWhereTheApplicationsDoes) {
   const char* before = std::getenv("XDG_CACHE_HOME");
   std::string kept = before ? before : "";
