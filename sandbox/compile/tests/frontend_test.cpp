@@ -264,7 +264,8 @@ TEST(FrontendWithToolkit, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
   // No include of HIP's runtime: hipCUB and rocThrust bring it.
   auto device = compile("#include <hipcub/block/block_reduce.hpp>\n#include <thrust/functional.h>\n"
                         "__global__ void k(int* p) { typedef hipcub::BlockReduce<int, 128> B; __shared__ typename B::TempStorage t;\n"
-                        "  p[0] = B(t).Reduce(p[threadIdx.x], thrust::maximum<int>()); }\nvoid host(int* p) { (void)hipFree(p); }\n",
+                        "  p[0] = B(t).Reduce(p[threadIdx.x], thrust::maximum<int>());\n"
+                        "  p[1] = hipcub::Sum()(p[0], 1) + hipcub::Max()(p[0], 2) + hipcub::Min()(p[0], 3) + hipcub::Equality()(p[0], 4); }\nvoid host(int* p) { (void)hipFree(p); }\n",
                         with([](auto& o) { o.language = "hip", o.headers = HeaderSet::Toolkit, o.flags = {"-std=c++17"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
