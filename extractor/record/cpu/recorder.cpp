@@ -181,6 +181,7 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
   Kernel& kernel = kernel_of(launch);
   if (seconds < 0) {  // It failed: not a launch to learn from.
     pending_.reset();
+    if (launch.kernel->mode != KL_MODE_REFUSED) archive_.omit(kernel.key, "launches of it failed: the application's stderr says why");
     return;
   }
   double microseconds = seconds * 1e6;

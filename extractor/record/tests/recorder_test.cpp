@@ -118,7 +118,7 @@ TEST_F(RecorderTest, CountsAllItsOwnTimeAsItsOwn) {
   EXPECT_GT(capture->info().recorder_seconds, 0.9 * inside.count());
 }
 
-TEST_F(RecorderTest, LeavesFailedLaunchesOut) {
+TEST_F(RecorderTest, LeavesFailedLaunchesOutAndNamesTheirKernel) {
   auto* data = runtime_.allocate<float>(10);
   Recorder recorder(config(), runtime_.view);
   launch(recorder, kernel_, fake::pack(data), -1);
@@ -129,6 +129,8 @@ TEST_F(RecorderTest, LeavesFailedLaunchesOut) {
   EXPECT_EQ(capture->info().profile.at(0).count, 1u);
   ASSERT_EQ(capture->instances().size(), 1u);
   EXPECT_EQ(capture->instances()[0].launch_index, 1u);
+  ASSERT_EQ(capture->info().omissions.size(), 1u);
+  EXPECT_EQ(capture->info().omissions[0].why, "launches of it failed: the application's stderr says why");
 }
 
 TEST_F(RecorderTest, SaysWhyTheDeviceRefusedAKernel) {
