@@ -47,6 +47,14 @@ TEST_F(Git, RefusesDuringAMerge) {
   EXPECT_NE(refusal().find("a merge is under way"), std::string::npos);
 }
 
+TEST_F(Git, RefusesAReadOnlyRepositoryBeforeAnythingIsTried) {
+  make_git();
+  shell("chmod a-w .git/objects");
+  EXPECT_NE(refusal().find(".git/objects is read-only"), std::string::npos) << refusal();
+  shell("chmod u+w .git/objects");
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(Git, NumbersBranchesUntilOneIsFree) {
   make_git();
   shell("git branch kernelift/sleepy-1");

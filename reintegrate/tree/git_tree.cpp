@@ -2,6 +2,8 @@
 // Locale and user configuration that would change what plumbing prints are switched off.
 #include "reintegrate/tree/git_tree.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "core/base/file.h"
@@ -44,6 +46,14 @@ std::string legal_in_branch(const std::string& name) {
   while (!legal.empty() && legal.back() == '-') legal.pop_back();
   while (!legal.empty() && legal.front() == '-') legal.erase(0, 1);
   return legal.empty() ? "kernel" : legal;
+}
+
+/// Asked of the permissions too, which root passes by.
+bool is_read_only(const fs::path& folder) {
+  std::error_code code;
+  constexpr auto kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  auto permissions = fs::status(folder, code).permissions();
+  return (!code && (permissions & kWrite) == fs::perms::none) || access(folder.c_str(), W_OK) != 0;
 }
 
 /// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end.
@@ -105,6 +115,10 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
                             {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}})
     if (fs::exists(fs::path(trimmed(git_folder)) / name))
       return refused(std::string("a ") + what + " is under way in " + tree.top_.string() + ": finish it first");
+  // Known now rather than when the patch has proven itself.
+  KERNELIFT_ASSIGN(std::string objects, ask(tree.top_, {"rev-parse", "--git-path", "objects"}));
+  for (auto& folder : {fs::path(trimmed(git_folder)), tree.top_ / trimmed(objects)})
+    if (is_read_only(folder)) return refused(folder.string() + " is read-only, and a patch becomes a commit: let git write there first");
 
   KERNELIFT_ASSIGN(ProcessOutcome branch, git(tree.top_, {"symbolic-ref", "-q", "--short", "HEAD"}));
   tree.head_ = branch.ok() ? trimmed(branch.out) : trimmed(commit.out);
