@@ -61,6 +61,7 @@ class Archive {
   std::string mark_of_kernel(const std::string& identity);
   /// Notes something seen and not captured; repeated and too many notes are dropped.
   void omit(std::string what, std::string why);
+  bool omits_anything() const { return !omissions_.empty(); }
   /// False, with a note, if `regions` and `more_bytes` are more than an instance may take or the disk has no room.
   bool has_room(const std::string& what, const std::vector<ReachedRegion>& regions, uint64_t more_bytes,
                 uint64_t most_bytes);

@@ -221,7 +221,7 @@ void Recorder::write_manifest(bool complete) {
 
 void Recorder::finish() {
   pending_.reset();
-  if (launches_ == 0) return;
+  if (launches_ == 0 && !archive_.omits_anything()) return;
   NoFileSizeSignal guard;
   write_manifest(true);
 }

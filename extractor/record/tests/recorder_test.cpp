@@ -133,6 +133,16 @@ TEST_F(RecorderTest, LeavesFailedLaunchesOutAndNamesTheirKernel) {
   EXPECT_EQ(capture->info().omissions[0].why, "launches of it failed: the application's stderr says why");
 }
 
+TEST_F(RecorderTest, NamesTheKernelWhereEveryLaunchFailed) {
+  auto* data = runtime_.allocate<float>(10);
+  Recorder recorder(config(), runtime_.view);
+  launch(recorder, kernel_, fake::pack(data), -1);
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok());
+  EXPECT_EQ(capture->info().omissions.size(), 1u);
+}
+
 TEST_F(RecorderTest, SaysWhyTheDeviceRefusedAKernel) {
   auto* data = runtime_.allocate<float>(10);
   Recorder recorder(config(), runtime_.view);
