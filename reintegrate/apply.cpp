@@ -375,7 +375,7 @@ class Apply {
     report_.outcome = stop.outcome;
     report_.why = stop.why;
     report_.branch.clear(), report_.commit.clear(), report_.previous.clear();
-    say("rolling back");
+    say("rolling back: " + stop.why);
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
     for (auto& file : restored.left) late_notes_.push_back("Left alone, because it was changed meanwhile: " + file);
     if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {

@@ -167,10 +167,13 @@ TEST_F(ApplyTest, SaysThatTheApplicationDoesNotBuild) {
 
 TEST_F(ApplyTest, RollsBackWhenTheCheckFails) {
   make_git();
+  std::string last;
+  request.progress = [&](const std::string& line) { last = line; };
   candidate("0.05", "0.01);  // wrong (");
   std::string before = snapshot();
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
+  EXPECT_EQ(last, "rolling back: " + report.why) << "or nobody who watches knows why";
   EXPECT_EQ(shell("git branch --show-current"), "main\n");
   EXPECT_EQ(read("src/k.cu"), kKernelText);
   EXPECT_NE(read("out/app").find("sleep 0.05"), std::string::npos);
