@@ -44,7 +44,8 @@ Result<std::vector<std::vector<std::string>>> clang_jobs(const std::vector<std::
                                        new clang::TextDiagnosticPrinter(out, options));
   // The driver asks for a name of its own to find things beside itself; the resource folder is given outright.
   std::string program = "/usr/bin/clang++", resource = clang_resource_folder().string();
-  clang::driver::Driver driver(program, llvm::sys::getDefaultTargetTriple(), diagnostics);
+  // A file system with a working folder of its own: the process's would be changed by -working-directory.
+  clang::driver::Driver driver(program, llvm::sys::getDefaultTargetTriple(), diagnostics, "clang", llvm::vfs::createPhysicalFileSystem());
   driver.setCheckInputsExist(false);
   driver.ResourceDir = resource;
   std::vector<const char*> argv{program.c_str(), "-resource-dir", resource.c_str()};
@@ -74,7 +75,7 @@ Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
                                              new clang::TextDiagnosticPrinter(out, parse_options));
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, argv, parse_diagnostics)) return environment_error(text);
 
-  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::getRealFileSystem());
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::createPhysicalFileSystem());
   if (!files.empty()) {
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
     for (const VirtualFile& file : files)

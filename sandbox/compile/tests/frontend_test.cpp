@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/tests/slot_folder.h"
 #include "sandbox/compile/clang_job.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/compile/ptx.h"
@@ -229,6 +230,23 @@ TEST(Frontend, GivesTheSameIrWithPrecompiledHeaders) {
   std::string first = compile(source, options)->ir(), second = compile(source, options)->ir(), third = compile(source, options)->ir();
   EXPECT_EQ(first, second);
   EXPECT_EQ(first, third);
+}
+/// It may need what our headers declare.
+TEST(Frontend, ReadsWhatTheApplicationForcesInAfterPrecompiledHeaders) {
+  SlotFolder folder;
+  std::string forced = (folder.path() / "forced.h").string();
+  ASSERT_TRUE(write_atomically(forced, std::string_view("__device__ float twice(float x) { return 2 * x; }\n")).ok());
+  for (const char* name : {"a.cu", "b.cu", "c.cu"}) {
+    auto device = compile("__global__ void k(float* f) { f[0] = twice(f[1]); }", with([&](auto& o) { o.file_name = name, o.flags = {"-include", forced}; }));
+    EXPECT_TRUE(device->module) << name << ": " << device->error;
+  }
+}
+/// Relative paths of whoever calls would mean something else afterwards.
+TEST(Frontend, LeavesTheProcessInItsFolder) {
+  SlotFolder folder;
+  auto before = std::filesystem::current_path();
+  EXPECT_TRUE(compile("__global__ void k() {}", with([&](auto& o) { o.folder = folder.path().string(); }))->module);
+  EXPECT_EQ(std::filesystem::current_path(), before);
 }
 TEST(Frontend, ErrorsNameTheCallersFileAndLine) {
   auto device = compile("\n__global__ void k(float* f) { f[0] = nothing; }", with([](auto& o) { o.file_name = "src/app.cu"; }));
