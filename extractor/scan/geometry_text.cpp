@@ -5,6 +5,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/Lex/Preprocessor.h"
 #include "core/model/launch/expression.h"
 #include "extractor/scan/assignments.h"
 
@@ -194,9 +195,11 @@ std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) 
   if (!at.isMacroID()) return spelled;
   std::string name = Lexer::getImmediateMacroName(at, unit_.sources, unit_.context.getLangOpts()).str();
   SourceLocation body = unit_.sources.getSpellingLoc(at);
-  for (auto& definition : unit_.record.definitions) {
-    auto* macro = definition.macro;
-    if (definition.name != name || macro->isFunctionLike() || macro->tokens_empty()) continue;
+  auto* identifier = unit_.preprocessor.getIdentifierInfo(name);
+  for (auto* directive = unit_.preprocessor.getLocalMacroDirectiveHistory(identifier); directive; directive = directive->getPrevious()) {
+    auto* definition = llvm::dyn_cast<DefMacroDirective>(directive);
+    auto* macro = definition ? definition->getInfo() : nullptr;
+    if (!macro || macro->isFunctionLike() || macro->tokens_empty()) continue;
     size_t values = 0;
     bool here = false;
     for (auto& token : macro->tokens()) {

@@ -7,7 +7,7 @@
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
-#include "clang/Lex/MacroInfo.h"
+#include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/turnable_uses.h"
 
@@ -28,13 +28,10 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
 
 class KnobTable {
  public:
-  KnobTable(const ParsedUnit& unit, const TurnableUses& uses) : unit_(unit), uses_(uses) {
-    for (auto& definition : unit.record.definitions) names_[definition.macro] = definition.name;
-  }
+  KnobTable(const ParsedUnit& unit, const TurnableUses& uses) : unit_(unit), uses_(uses) {}
 
   void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
-    auto name = names_.find(macro);
-    if (name == names_.end() || macro->isFunctionLike() || macro->tokens_empty()) return;
+    if (macro->isFunctionLike() || macro->tokens_empty()) return;
     const Token* literal = nullptr;
     for (auto& token : macro->tokens()) {
       if (token.isOneOf(tok::l_paren, tok::r_paren)) continue;
@@ -46,7 +43,8 @@ class KnobTable {
     auto value = integer(text);
     if (!value) return;
     Knob knob;
-    knob.name = name->second, knob.value = *value, knob.is_macro = true;
+    llvm::SmallString<32> space;
+    knob.name = unit_.preprocessor.getSpelling(macro->getDefinitionLoc(), space).str(), knob.value = *value, knob.is_macro = true;
     if (unit_.is_user(literal->getLocation())) {
       auto at = unit_.place(literal->getLocation());
       knob.value_range = unit_.range(at.file, at.offset, at.offset + literal->getLength());
@@ -113,7 +111,6 @@ class KnobTable {
   };
   const ParsedUnit& unit_;
   const TurnableUses& uses_;
-  std::map<const MacroInfo*, std::string> names_;
   std::map<std::tuple<std::string, uint64_t, std::string>, Found> knobs_;
 };
 

@@ -138,17 +138,42 @@ std::optional<ScanIndex> known(const UnitCommand& unit, const Hash& identity, Un
   return found;
 }
 
+/// Decides when it pays to read headers ahead: the first units of a kind go off at once, and meanwhile the headers are
+/// precompiled if there are enough others.
+class HeadersAhead {
+ public:
+  HeadersAhead(const std::vector<UnitCommand>& units, size_t jobs) : jobs_(jobs) {
+    for (auto& unit : units) ++kinds_[header_flags(unit)].left;
+  }
+  /// Before `unit` is begun with. `parsed`: it is not known already.
+  void next(const UnitCommand& unit, bool parsed) {
+    auto& kind = kinds_[header_flags(unit)];
+    if (parsed && ++kind.begun == jobs_ + 1 && kind.left >= 2 * jobs_) read_headers_ahead(unit);
+    --kind.left;
+  }
+
+ private:
+  struct Kind {
+    size_t left = 0, begun = 0;
+  };
+  size_t jobs_;
+  std::map<std::string, Kind> kinds_;
+};
+
 /// Parses all units that must be, `jobs` at a time; results in the units' order.
 std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const ScanOptions& options) {
   UnitCache cache(options.cache);
   size_t jobs = options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   std::vector<ScanIndex> results(units.size());
   std::vector<Child> running;
+  HeadersAhead headers(units, jobs);
   size_t next = 0, finished = 0;
   while (next < units.size() || !running.empty()) {
     while (running.size() < jobs && next < units.size()) {
       const Hash identity = parse_identity(units[next], options.root.string(), options.headers);
-      if (auto found = known(units[next], identity, cache)) {
+      auto found = known(units[next], identity, cache);
+      headers.next(units[next], !found);
+      if (found) {
         results[next++] = *std::move(found), ++finished;
         if (options.reused) ++*options.reused;
         continue;

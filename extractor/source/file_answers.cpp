@@ -107,6 +107,12 @@ llvm::IntrusiveRefCntPtr<vfs::FileSystem> FileAnswers::noting(llvm::IntrusiveRef
   return llvm::makeIntrusiveRefCnt<NotingFileSystem>(std::move(files), *this);
 }
 
+void FileAnswers::add(const FileAnswers& others) {
+  settled &= others.settled;
+  for (auto& [of, more] : {std::pair(&kinds, &others.kinds), {&folders, &others.folders}, {&contents, &others.contents}})
+    for (auto& [path, answer] : *more) note(*this, *of, path, answer);
+}
+
 Json to_json(const FileAnswers& answers) {
   return {{"kinds", answers.kinds}, {"folders", answers.folders}, {"contents", answers.contents}};
 }

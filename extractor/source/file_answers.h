@@ -26,6 +26,7 @@ struct FileAnswers {
 
   /// `files`, each of whose answers is noted here as long as it is used. EXPECTS: outlives what it returns.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> noting(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
+  void add(const FileAnswers& others);
 };
 
 Json to_json(const FileAnswers&);

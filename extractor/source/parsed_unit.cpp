@@ -10,8 +10,12 @@
 #include "clang/Driver/CreateInvocationFromArgs.h"
 #include "clang/Lex/MacroArgs.h"
 #include "clang/Lex/PPCallbacks.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Serialization/ASTReader.h"
 #include "core/base/file.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "sandbox/compile/paths.h"
+#include "sandbox/compile/precompiled.h"
 
 namespace kernelift {
 namespace {
@@ -20,6 +24,23 @@ namespace fs = std::filesystem;
 
 // More than this many messages about one unit help nobody.
 constexpr size_t kProblemsKept = 5;
+
+// Where clang looks for headers beside what its command says.
+constexpr const char* kHeaderVariables[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
+
+std::string real(const fs::path& path) {
+  std::error_code ignored;
+  auto found = fs::weakly_canonical(path, ignored);
+  return ignored ? path.string() : found.string();
+}
+
+/// clang knows a file's real path once it has opened it, which it need not have done for what was precompiled.
+std::string real(clang::FileEntryRef file, clang::FileManager& files, bool precompiled) {
+  if (auto name = file.getFileEntry().tryGetRealPathName(); !precompiled && !name.empty()) return name.str();
+  llvm::SmallString<256> path = file.getName();
+  files.makeAbsolutePath(path);
+  return real(fs::path(path.str().str()));
+}
 
 /// Keeps the first errors as text and counts them all.
 class ErrorCollector : public clang::DiagnosticConsumer {
@@ -55,8 +76,10 @@ class ErrorCollector : public clang::DiagnosticConsumer {
 class Recorder : public clang::PPCallbacks {
  public:
   /// `missing`: who is told of headers that are not there; clang says so itself otherwise.
-  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector* missing)
-      : sources_(sources), preprocessor_(preprocessor), record_(record), missing_(missing) {}
+  /// `after_precompiled`: headers that were precompiled come before what is heard of.
+  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector* missing,
+           bool after_precompiled)
+      : sources_(sources), preprocessor_(preprocessor), record_(record), missing_(missing), after_precompiled_(after_precompiled) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
     record_.definitions.push_back(
@@ -116,7 +139,7 @@ class Recorder : public clang::PPCallbacks {
     include.hash = place(hash);
     include.hash_location = hash;
     include.spelling = angled ? "<" + name.str() + ">" : "\"" + name.str() + "\"";
-    if (file) include.path = file->getFileEntry().tryGetRealPathName().str();
+    if (file) include.path = real(*file, sources_.getFileManager(), after_precompiled_);
     else if (missing_) missing_->not_found(sources_.getPresumedLoc(hash), name);
     record_.includes.push_back(std::move(include));
     awaiting_ = true;
@@ -165,18 +188,12 @@ class Recorder : public clang::PPCallbacks {
   clang::Preprocessor& preprocessor_;
   PreprocessorRecord& record_;
   ErrorCollector* missing_;
-  bool awaiting_ = false;
+  bool after_precompiled_, awaiting_ = false;
 };
 
 bool under(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
          (folder.back() == '/' || path[folder.size()] == '/');
-}
-
-std::string real(const fs::path& path) {
-  std::error_code ignored;
-  auto found = fs::weakly_canonical(path, ignored);
-  return ignored ? path.string() : found.string();
 }
 
 /// Folders whose files are never the application's, wherever its root is.
@@ -213,12 +230,48 @@ class BodySkipper : public clang::ASTConsumer {
   std::map<clang::FileID, bool> skipped_;
 };
 
+/// The forced headers as precompiled for parses, and what is known only while they are read.
+struct ReadHeaders : Precompiled {
+  std::vector<IncludeRecord> includes;  ///< Their files and places count from where the precompiled header begins.
+  FileAnswers answers;
+};
+
+/// As `parse_with` does beyond what the command says.
+void set_up(clang::CompilerInvocation& invocation) {
+  invocation.getDiagnosticOpts().ErrorLimit = 0;
+  invocation.getDiagnosticOpts().IgnoreWarnings = true;
+  invocation.getFrontendOpts().DisableFree = false;
+  invocation.getFrontendOpts().SkipFunctionBodies = true;  // Those that BodySkipper says.
+}
+
+ReadHeaders read_headers(const std::vector<std::string>& job, const std::vector<std::string>& headers) {
+  ReadHeaders read;
+  PreprocessorRecord record;
+  PrecompileWatch watch;
+  watch.begin = [&](clang::CompilerInstance& compiler) {
+    set_up(compiler.getInvocation());
+    compiler.getDiagnostics().setIgnoreAllWarnings(true);
+    compiler.setVirtualFileSystem(read.answers.noting(compiler.getVirtualFileSystemPtr()));
+  };
+  watch.observer = [&](clang::CompilerInstance& compiler) {
+    auto& preprocessor = compiler.getPreprocessor();
+    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record, nullptr, false));
+    return std::make_unique<BodySkipper>(compiler.getSourceManager());
+  };
+  static_cast<Precompiled&>(read) = precompile(job, headers, watch);
+  for (auto& file : read.files())
+    for (auto* answers : {&read.answers.kinds, &read.answers.contents}) answers->erase(file.path);
+  read.includes = std::move(record.includes);
+  return read;
+}
+
 /// Parses, and hands the finished AST to the callback.
 class ParseAction : public clang::ASTFrontendAction {
  public:
-  ParseAction(ErrorCollector& errors, const std::string& folder, const std::string& root, bool use_despite_errors,
-              const std::function<void(ParsedUnit&)>& use)
-      : errors_(errors), folder_(folder), root_(root), use_despite_errors_(use_despite_errors), use_(use) {}
+  /// `headers`: what was precompiled of the unit, or null.
+  ParseAction(ErrorCollector& errors, const std::string& root, bool use_despite_errors,
+              const ReadHeaders* headers, const std::function<void(ParsedUnit&)>& use)
+      : errors_(errors), root_(root), use_despite_errors_(use_despite_errors), headers_(headers), use_(use) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
@@ -227,22 +280,36 @@ class ParseAction : public clang::ASTFrontendAction {
     // the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
     preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
     preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
-                                                           use_despite_errors_ ? &errors_ : nullptr));
+                                                           use_despite_errors_ ? &errors_ : nullptr, headers_ != nullptr));
     return std::make_unique<BodySkipper>(compiler.getSourceManager());
   }
   void ExecuteAction() override {
     clang::ASTFrontendAction::ExecuteAction();
     auto& compiler = getCompilerInstance();
     if (!compiler.hasASTContext() || (errors_.errors && !use_despite_errors_)) return;
-    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_,
-                    folder_);
+    if (headers_) recall_includes();
+    ParsedUnit unit(compiler.getASTContext(), compiler.getSourceManager(), compiler.getPreprocessor(), record_, root_);
     use_(unit);
   }
 
  private:
+  /// The includes of the precompiled headers, as if they had been read here.
+  void recall_includes() {
+    auto reader = getCompilerInstance().getASTReader();
+    auto& module = reader->getModuleManager().getPrimaryModule();
+    std::vector<IncludeRecord> all = headers_->includes;
+    for (auto& include : all) {
+      include.hash.file = reader->TranslateFileID(module, include.hash.file);
+      include.entered = reader->TranslateFileID(module, include.entered);
+      include.hash_location = reader->TranslateSourceLocation(module, include.hash_location);
+    }
+    record_.includes.insert(record_.includes.begin(), all.begin(), all.end());
+  }
+
   ErrorCollector& errors_;
-  std::string folder_, root_;
+  std::string root_;
   bool use_despite_errors_;
+  const ReadHeaders* headers_;
   const std::function<void(ParsedUnit&)>& use_;
   PreprocessorRecord record_;
 };
@@ -264,12 +331,11 @@ bool ParsedUnit::is_user(clang::SourceLocation location) const {
   return location.isValid() && is_user(sources.getFileID(sources.getExpansionLoc(location)));
 }
 
-std::string ParsedUnit::path(clang::FileID file) const {
-  auto entry = sources.getFileEntryRefForID(file);
-  if (!entry) return {};
-  if (auto found = entry->getFileEntry().tryGetRealPathName(); !found.empty()) return found.str();
-  fs::path name = entry->getName().str();
-  return real(name.is_absolute() ? name : fs::path(folder_) / name);
+const std::string& ParsedUnit::path(clang::FileID file) const {
+  auto [at, fresh] = paths_.try_emplace(file.getHashValue());
+  if (auto entry = fresh ? sources.getFileEntryRefForID(file) : std::nullopt)
+    at->second = real(*entry, sources.getFileManager(), !preprocessor.getPreprocessorOpts().ImplicitPCHInclude.empty());
+  return at->second;
 }
 
 llvm::StringRef ParsedUnit::text(clang::FileID file) const { return sources.getBufferData(file); }
@@ -326,51 +392,112 @@ std::vector<std::string> arguments_of(const UnitCommand& unit, HeaderSet headers
   return arguments;
 }
 
-Result<ParseOutcome> parse_with(const std::vector<std::string>& arguments, const std::string& folder,
-                                const std::string& root, bool use_despite_errors,
-                                const std::function<void(ParsedUnit&)>& use, FileAnswers* answers) {
+KeptByFlags<ReadHeaders>& headers_read() {
+  static KeptByFlags<ReadHeaders> all;
+  return all;
+}
+
+/// What decides how the forced headers are read, but for the files.
+std::string header_flags(const UnitCommand& unit, const std::vector<std::string>& arguments) {
+  std::string flags;
+  for (auto& word : arguments)
+    if (word != unit.file) flags += word + '\n';
+  for (const char* variable : kHeaderVariables) {
+    const char* value = std::getenv(variable);
+    flags += value ? value + std::string("\n") : "\n";
+  }
+  return flags;
+}
+
+/// Has the job begin with what was precompiled instead of with `headers`.
+void begin_with(const Precompiled& read, const std::vector<std::string>& headers, clang::CompilerInvocation& invocation,
+                llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files) {
+  auto& preprocessing = invocation.getPreprocessorOpts();
+  std::erase_if(preprocessing.Includes, [&](auto& one) { return std::ranges::count(headers, one) > 0; });
+  preprocessing.ImplicitPCHInclude = kPrecompiledPath;
+  preprocessing.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
+  invocation.getLangOpts().PCHInstantiateTemplates = true;
+  auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  for (auto& file : read.files()) memory->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path, false));
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(files);
+  overlay->pushOverlay(memory);
+  files = overlay;
+}
+
+/// clang's job for a unit, as words and as clang understands them.
+struct Job {
+  std::vector<std::string> words;
+  std::shared_ptr<clang::CompilerInvocation> invocation;
+};
+
+Result<Job> job_of(const UnitCommand& unit, const std::vector<std::string>& arguments, ErrorCollector& errors,
+                   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files, FileAnswers* answers) {
   std::vector<const char*> words;
   for (auto& word : arguments) words.push_back(word.c_str());
   auto file_system = llvm::vfs::createPhysicalFileSystem();
-  if (!folder.empty() && file_system->setCurrentWorkingDirectory(folder))
-    return environment_error("the folder " + folder +
+  if (!unit.folder.empty() && file_system->setCurrentWorkingDirectory(unit.folder))
+    return environment_error("the folder " + unit.folder +
                              " of a compile command does not exist; is the compile database stale?");
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files(std::move(file_system));
+  files = std::move(file_system);
   if (answers) files = answers->noting(std::move(files));
 
-  ErrorCollector errors;
   clang::DiagnosticOptions diagnostic_options;
+  Job job;
   clang::CreateInvocationOptions how;
   how.VFS = files;
   how.Diags =
       clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &errors, /*ShouldOwnClient=*/false);
   how.RecoverOnError = true;
-  std::shared_ptr<clang::CompilerInvocation> invocation = clang::createInvocation(words, how);
-  if (!invocation)
+  how.CC1Args = &job.words;
+  job.invocation = clang::createInvocation(words, how);
+  if (!job.invocation)
     return environment_error("clang does not understand the compile command: " +
                              (errors.problems.empty() ? std::string("no compile job") : errors.problems.front()));
-  invocation->getDiagnosticOpts().ErrorLimit = 0;
-  invocation->getDiagnosticOpts().IgnoreWarnings = true;
-  invocation->getFrontendOpts().DisableFree = false;
-  invocation->getFrontendOpts().SkipFunctionBodies = true;  // Those that BodySkipper says.
+  set_up(*job.invocation);
+  job.words.erase(job.words.begin());  // "-cc1".
+  return job;
+}
 
-  clang::CompilerInstance compiler(std::move(invocation));
+/// `again`: as before, but for what is done with errors.
+Result<ParseOutcome> parse_with(const UnitCommand& unit, HeaderSet set, const std::string& root, bool use_despite_errors, bool again,
+                                const std::function<void(ParsedUnit&)>& use, FileAnswers* answers) {
+  const std::vector<std::string> arguments = arguments_of(unit, set), headers = forced_headers(frontend_options(unit, set));
+  const std::string flags = header_flags(unit, arguments);
+  ErrorCollector errors;
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files;
+  KERNELIFT_ASSIGN(Job job, job_of(unit, arguments, errors, files, answers));
+  auto read = again ? headers_read().find(flags) : headers_read().use(flags, [&] { return read_headers(job.words, headers); });
+  if (read && read->bytes.empty()) read = nullptr;
+  if (read) begin_with(*read, headers, *job.invocation, files);
+  if (read && answers) answers->add(read->answers);
+
+  clang::CompilerInstance compiler(std::move(job.invocation));
   compiler.setVirtualFileSystem(files);
   compiler.createDiagnostics(&errors, /*ShouldOwnClient=*/false);
-  ParseAction action(errors, folder, real(root), use_despite_errors, use);
+  ParseAction action(errors, real(root), use_despite_errors, read.get(), use);
   compiler.ExecuteAction(action);
-  return ParseOutcome{HeaderSet::Lean, errors.errors, errors.problems, errors.stopped};
+  return ParseOutcome{set, errors.errors, errors.problems, errors.stopped};
 }
 
 }  // namespace
 
+std::string header_flags(const UnitCommand& unit) { return header_flags(unit, arguments_of(unit, HeaderSet::Lean)); }
+
+void read_headers_ahead(const UnitCommand& unit) {
+  const std::vector<std::string> arguments = arguments_of(unit, HeaderSet::Lean);
+  ErrorCollector errors;
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files;
+  auto job = job_of(unit, arguments, errors, files, nullptr);
+  if (!job.ok()) return;
+  for (int time = 0; time < 2; ++time)
+    headers_read().use(header_flags(unit, arguments), [&] { return read_headers(job->words, forced_headers(frontend_options(unit, HeaderSet::Lean))); });
+}
+
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
                                 const std::function<void(ParsedUnit&)>& use, std::optional<HeaderSet> only,
                                 FileAnswers* answers) {
-  auto attempt = [&](HeaderSet headers, bool use_despite_errors) -> Result<ParseOutcome> {
-    KERNELIFT_ASSIGN(auto outcome, parse_with(arguments_of(unit, headers), unit.folder, root, use_despite_errors, use, answers));
-    outcome.headers = headers;
-    return outcome;
+  auto attempt = [&](HeaderSet headers, bool use_despite_errors, bool again = false) {
+    return parse_with(unit, headers, root, use_despite_errors, again, use, answers);
   };
   if (only) return attempt(*only, true);
   if (!cuda_toolkit()) return attempt(HeaderSet::Lean, true);
@@ -381,7 +508,7 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
   // As many errors but other ones: the toolkit's headers had what ours stopped for.
   bool further = toolkit.errors < lean.errors || (toolkit.errors == lean.errors && toolkit.problems != lean.problems);
   if (lean.stopped != toolkit.stopped) further = lean.stopped;
-  return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true);
+  return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true, true);
 }
 
 Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only) {
@@ -390,8 +517,7 @@ Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optio
   for (auto headers : {HeaderSet::Lean, HeaderSet::Toolkit})
     for (auto& word : arguments_of(unit, headers)) hasher.add(word);
   for (auto& folder : foreign_folders()) hasher.add(folder);
-  // Where clang looks for headers beside what its command says.
-  for (const char* variable : {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}) {
+  for (const char* variable : kHeaderVariables) {
     const char* value = std::getenv(variable);
     hasher.add(value ? value : "");
   }

@@ -81,8 +81,8 @@ struct PreprocessorRecord {
 class ParsedUnit {
  public:
   ParsedUnit(clang::ASTContext& context, clang::SourceManager& sources, clang::Preprocessor& preprocessor,
-             const PreprocessorRecord& record, const std::string& root, const std::string& folder)
-      : context(context), sources(sources), preprocessor(preprocessor), record(record), root_(root), folder_(folder) {}
+             const PreprocessorRecord& record, const std::string& root)
+      : context(context), sources(sources), preprocessor(preprocessor), record(record), root_(root) {}
 
   clang::ASTContext& context;
   clang::SourceManager& sources;
@@ -93,7 +93,7 @@ class ParsedUnit {
   bool is_user(clang::FileID file) const;
   bool is_user(clang::SourceLocation location) const;
   /// Absolute real path; empty for text without a file.
-  std::string path(clang::FileID file) const;
+  const std::string& path(clang::FileID file) const;
   llvm::StringRef text(clang::FileID file) const;
   FileOffset place(clang::SourceLocation location) const;  ///< Outermost expansion, decomposed.
   /// Counted by line feeds, as editors and patches do; clang also counts a carriage return that stands alone.
@@ -103,8 +103,9 @@ class ParsedUnit {
   std::optional<std::pair<FileOffset, unsigned>> extent(clang::SourceRange range) const;
 
  private:
-  std::string root_, folder_;
+  std::string root_;
   mutable std::unordered_map<unsigned, bool> user_;
+  mutable std::unordered_map<unsigned, std::string> paths_;
   mutable std::unordered_map<unsigned, std::vector<unsigned>> newlines_;  ///< Their offsets, by file.
 };
 
@@ -124,6 +125,11 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers);
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
                                 const std::function<void(ParsedUnit&)>& use,
                                 std::optional<HeaderSet> only = std::nullopt, FileAnswers* answers = nullptr);
+
+/// The headers that are forced in before a unit's source are precompiled when a process parses the second unit with the same
+/// flags. This does it now, for processes to be forked that are to parse units with the same header_flags().
+void read_headers_ahead(const UnitCommand& unit);
+std::string header_flags(const UnitCommand& unit);
 
 /// All that decides what parse_unit() finds, but for the files.
 Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only);

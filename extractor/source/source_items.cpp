@@ -103,7 +103,8 @@ SourceItems::SourceItems(const ParsedUnit& unit) : unit_(unit) {
 }
 
 void SourceItems::collect(const clang::DeclContext* context, std::vector<const clang::DeclContext*>& scopes) {
-  for (const clang::Decl* declaration : context->decls()) {
+  // What is in memory: the rest is in a precompiled header, and nobody's of the application.
+  for (const clang::Decl* declaration : context->noload_decls()) {
     if (declaration->isImplicit() || declaration->getLocation().isInvalid()) continue;
     auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(declaration);
     bool block = llvm::isa<clang::NamespaceDecl>(declaration) || (linkage && linkage->hasBraces());

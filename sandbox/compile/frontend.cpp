@@ -15,7 +15,6 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
-#include <clang/Serialization/ASTWriter.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -24,11 +23,11 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/base/file.h"
 #include "sandbox/compile/clang_job.h"
 #include "sandbox/compile/paths.h"
+#include "sandbox/compile/precompiled.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -64,15 +63,9 @@ const std::string& gcc_headers() {
   return found;
 }
 
-constexpr const char* kHeadersPath = "/kernelift-precompiled-headers.cu";
-
-/// Precompiled headers of this process, by the flags they were made with. An empty text: seen once, not yet made.
-struct Precompiled {
-  std::string bytes, source;
-  bool failed = false;
-};
-std::map<std::string, Precompiled>& precompiled() {
-  static std::map<std::string, Precompiled> all;
+/// The headers that this process has precompiled.
+KeptByFlags<Precompiled>& precompiled() {
+  static KeptByFlags<Precompiled> all;
   return all;
 }
 
@@ -125,64 +118,10 @@ class WatchedEmission : public clang::EmitLLVMOnlyAction {
   std::vector<std::string> host_written_;
 };
 
-/// The headers that are forced in before a source, which are what gets precompiled.
-std::vector<std::string> forced_headers(HeaderSet headers) {
-  if (headers == HeaderSet::Lean) return {"cuda_runtime.h"};
-  return {"__clang_cuda_runtime_wrapper.h", toolkit_prelude()};
-}
-
-/// A cc1 line without its `-include` of those headers.
-std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers) {
-  std::vector<std::string> result;
-  for (size_t i = 0; i < job.size(); ++i) {
-    if (job[i] == "-include" && i + 1 < job.size() && std::find(headers.begin(), headers.end(), job[i + 1]) != headers.end()) ++i;
-    else result.push_back(job[i]);
-  }
-  return result;
-}
-
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += word + '\n';
   return text;
-}
-
-/// Writes a precompiled header to memory; clang's own action writes a file.
-class PrecompileInMemory : public clang::ASTFrontendAction {
- public:
-  explicit PrecompileInMemory(std::shared_ptr<clang::PCHBuffer> buffer) : buffer_(std::move(buffer)) {}
-
- protected:
-  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
-    compiler.getLangOpts().CompilingPCH = true;
-    return true;
-  }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
-    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "", buffer_,
-                                                 compiler.getCodeGenOpts(), compiler.getFrontendOpts().ModuleFileExtensions,
-                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
-  }
-  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-  bool hasASTFileSupport() const override { return false; }
-
- private:
-  std::shared_ptr<clang::PCHBuffer> buffer_;
-};
-
-/// Compiles the forced headers alone, with the job's flags.
-void precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers, Precompiled& into) {
-  for (const std::string& header : headers) into.source += "#include <" + header + ">\n";
-  std::vector<std::string> arguments = without_includes(job, headers);
-  arguments.back() = kHeadersPath;  // The input.
-  // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.
-  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
-  auto buffer = std::make_shared<clang::PCHBuffer>();
-  auto made = run_clang_job(arguments, {{kHeadersPath, into.source}}, [&](clang::CompilerInstance& compiler) {
-    PrecompileInMemory action(buffer);
-    return compiler.ExecuteAction(action);
-  });
-  into.failed = !made.ok() || !buffer->IsComplete;
-  if (!into.failed) into.bytes.assign(buffer->Data.begin(), buffer->Data.end());
 }
 
 /// What the job's own path of the source is: the driver's last input, made absolute as LLVM does it: in a folder reached by
@@ -270,19 +209,17 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   arguments.push_back(options.file_name);
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
 
-  const std::vector<std::string> headers = forced_headers(options.headers);
-  const std::string pch_path = "/kernelift-precompiled-headers.pch";
+  const std::vector<std::string> headers = forced_headers(options);
   std::vector<VirtualFile> files{{path, source}};
   std::vector<std::string> job = jobs.front(), key = job;
   std::erase(key, options.file_name);
   std::erase(key, fs::path(options.file_name).filename().string());
-  auto [slot, fresh] = precompiled().try_emplace(join(key));
-  if (!fresh && slot->second.bytes.empty() && !slot->second.failed) precompile(job, headers, slot->second);
-  if (!slot->second.bytes.empty()) {
+  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // The file's own.
+  auto ready = precompiled().use(join(key), [&] { return precompile(job, headers); });
+  if (ready && !ready->bytes.empty()) {
     job = without_includes(job, headers);
-    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", pch_path, "-fno-validate-pch"});
-    files.push_back({pch_path, slot->second.bytes});
-    files.push_back({kHeadersPath, slot->second.source});  // For diagnostics: they tell where a header was included.
+    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    for (auto& file : ready->files()) files.push_back(file);
   }
 
   Compiled result;
