@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
@@ -125,7 +126,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
 
   std::map<std::pair<std::string, uint64_t>, FoundLaunch> sites;
 
-  /// The kernels named where nothing has followed them.
+  /// The kernels named where nothing has followed them, in the order of the text.
   std::vector<FoundPointer> pointers() const {
     std::vector<FoundPointer> left;
     for (auto& [reference, kernel] : named_) {
@@ -134,6 +135,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
       if (extent && unit_.is_user(extent->first.file))
         left.push_back({kernel, unit_.range(extent->first.file, extent->first.offset, extent->second)});
     }
+    std::ranges::sort(left, {}, [](auto& one) { return std::tie(one.range.file, one.range.begin); });
     return left;
   }
 
@@ -146,9 +148,10 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     KernelNames names(*pointers_);
     names.TraverseStmt(const_cast<Expr*>(e));
     followed_.insert(names.references.begin(), names.references.end());
-    std::sort(names.names.begin(), names.names.end());
-    names.names.erase(std::unique(names.names.begin(), names.names.end()), names.names.end());
-    return names.names;
+    std::vector<const FunctionDecl*> each;
+    for (auto* kernel : names.names)
+      if (std::ranges::find(each, kernel) == each.end()) each.push_back(kernel);
+    return each;
   }
 
   /// A macro of the application writes the launch, itself or through a library's. A library's alone (hipLaunchKernelGGL)

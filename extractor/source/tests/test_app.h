@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/tests/slot_folder.h"
 #include "extractor/scan/scan.h"
+#include "extractor/source/parsed_unit.h"
 
 namespace kernelift::testing {
 
@@ -54,6 +56,7 @@ class TestApp {
   }
   ScanIndex scan(ScanOptions options = {}) const {
     options.root = root(), options.compile_database = database();
+    read_headers_of_later_tests(options.compile_database);
     auto index = scan_application(options);
     EXPECT_TRUE(index.ok()) << index.error().message;
     return index.ok() ? std::move(index).value() : ScanIndex{};
@@ -64,6 +67,16 @@ class TestApp {
   }
 
  private:
+  /// Each unit is parsed in a process of its own, so the headers' share is paid for each time, unless they are precompiled
+  /// before: for flags that a test before this one had too.
+  static void read_headers_of_later_tests(const std::string& database) {
+    static std::set<std::string> seen;
+    auto found = read_compile_database(database);
+    if (!found.ok()) return;
+    for (auto& unit : found->units)
+      if (!seen.insert(header_flags(unit)).second) read_headers_ahead(unit);
+  }
+
   SlotFolder folder_;
   Json database_ = Json::array();
 };
