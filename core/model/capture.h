@@ -149,7 +149,7 @@ struct CaptureInfo {
   std::vector<std::string> command;  ///< What was run.
   std::string folder;                ///< Where.
   double run_seconds = 0;           ///< Of the process, less recorder_seconds: what it would have taken unrecorded.
-  double recorder_seconds = 0;      ///< Spent on taking and storing images.
+  double recorder_seconds = 0;      ///< Spent on taking and storing images, less waits for the application's own work on the device.
   bool complete = false;               ///< false: the application was killed; finished instances are still good.
   std::vector<KernelProfile> profile;  ///< Most total time first.
   std::vector<Omission> omissions;

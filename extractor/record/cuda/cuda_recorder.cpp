@@ -485,7 +485,8 @@ void CudaRecorder::write_manifest(bool complete) {
   }
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
-  archive_.write_manifest(std::move(info), own_seconds_, complete);
+  // In a call of ours that is not over, the wait is counted already and the call is not.
+  archive_.write_manifest(std::move(info), std::max(0.0, own_seconds_ - stillness_.waited_seconds()), complete);
 }
 
 void CudaRecorder::finish() {

@@ -116,7 +116,7 @@ class CudaRecorder {
   std::unordered_map<std::string, std::unique_ptr<NamedProfile>> by_name_;
   std::string device_;
   std::chrono::steady_clock::time_point written_{};
-  double own_seconds_ = 0;
+  double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
 };
 
 }  // namespace kernelift

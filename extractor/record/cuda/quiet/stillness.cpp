@@ -80,6 +80,13 @@ bool Stillness::streams_idle(CUcontext context) {
 }
 
 bool Stillness::wait(CUcontext context, Deadline deadline) {
+  auto began = std::chrono::steady_clock::now();
+  if (!come_to_rest(context, deadline)) return false;
+  waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
+  return true;
+}
+
+bool Stillness::come_to_rest(CUcontext context, Deadline deadline) {
   if (!context) return false;
   while (!streams_idle(context)) {
     if (std::chrono::steady_clock::now() >= deadline) return false;

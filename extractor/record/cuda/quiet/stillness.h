@@ -29,8 +29,12 @@ class Stillness {
   /// EXPECTS: no stream is destroyed meanwhile (the gate is closed).
   /// True when the current context `context` is idle; false when it was not by the deadline.
   bool wait(CUcontext context, Deadline deadline);
+  /// How long waits took that found the context idle in the end. It had work of the application to do, which would have
+  /// taken that long unrecorded; a wait in vain only held the application up.
+  double waited_seconds() const { return double(waited_ns_.load()) * 1e-9; }
 
  private:
+  bool come_to_rest(CUcontext context, Deadline deadline);
   bool streams_idle(CUcontext context);
   bool blocking_wait(CUcontext context, Deadline deadline);
 
@@ -39,6 +43,7 @@ class Stillness {
   std::set<std::pair<CUcontext, CUstream>> streams_;
   std::set<std::pair<CUstream, std::thread::id>> capturing_;  ///< The thread: of streams that are a thread's own.
   std::atomic<size_t> captures_{0};
+  std::atomic<int64_t> waited_ns_{0};
 
   /// The thread that blocks, and its one order.
   std::mutex helper_turn_;
