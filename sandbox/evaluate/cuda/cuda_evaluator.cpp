@@ -10,6 +10,21 @@
 #include "sandbox/device/cuda/cuda_device.h"
 
 namespace kernelift {
+namespace {
+
+/// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it must
+/// not outrank those who were raced against what the application runs: it has the gain that its own time gives over that.
+void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict) {
+  for (auto& timing : verdict.timings)
+    for (auto& instance : original.instances) {
+      if (instance.id != timing.instance || instance.application_seconds <= 0 || instance.application_seconds >= timing.baseline_seconds) continue;
+      double shorter = instance.application_seconds / timing.baseline_seconds;
+      timing.speedup *= shorter, timing.speedup_low *= shorter, timing.speedup_high *= shorter;
+      timing.baseline_seconds = instance.application_seconds;
+    }
+}
+
+}  // namespace
 
 GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
   GpuRunnerSettings settings;
@@ -249,13 +264,17 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
     known = false;
   }
   Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Clang);
-  if (!known || !as_built_->builds() || !verdict.ok()) return verdict;
+  if (!known || !verdict.ok()) return verdict;
+  double by_clang = verdict.speedup();
+  note_clang_figures(Verdict(verdict), verdict);
+  claim_no_more_than_embedded(lane.report, verdict);
+  if (!as_built_->builds()) return verdict;
   verdict.counters["as_built"] = 0;
   verdict.detail += (verdict.detail.empty() ? "" : "; ") + ("both built by clang, not by " + as_built_->compiler());
   BuildChoice::Worth worth;
   {
     std::lock_guard lock(mutex_);
-    worth = choice_.of(job.candidate, verdict.speedup());
+    worth = choice_.of(job.candidate, by_clang);
   }
   if (worth == BuildChoice::Worth::No || (worth == BuildChoice::Worth::IfIdle && !queue_->rebuilder_idle())) return verdict;
   job.screened = std::move(verdict);
@@ -277,7 +296,12 @@ Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
 
 void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
-  Verdict clang = job.screened ? *job.screened : race(lane, job.candidate, job.compiled.image, Against::Clang, deadline);
+  if (!job.screened) return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
+  for (auto& [name, figure] : job.screened->counters)
+    if (name.starts_with("clang_")) verdict.counters.insert_or_assign(name, figure);
+}
+
+void CudaEvaluator::note_clang_figures(const Verdict& clang, Verdict& verdict) {
   if (!clang.ok() || clang.timings.empty()) return;
   verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
   verdict.counters["clang_us"] = clang.timings[0].seconds * 1e6;
@@ -307,6 +331,7 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
     std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
     if (!only_as_built_.empty()) return not_confirmable(why);
     verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    if (verdict && knows_application(lane)) claim_no_more_than_embedded(lane.report, *verdict);
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.

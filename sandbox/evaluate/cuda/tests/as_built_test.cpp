@@ -187,7 +187,8 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
 
   Verdict slow = judge(source(1000, 10));
   ASSERT_TRUE(slow.ok()) << slow.text();
-  EXPECT_NEAR(slow.speedup(), 0.2, 1e-3);
+  EXPECT_NEAR(slow.speedup(), 0.1, 1e-3) << "beside what the application runs: never on another scale than those that were built";
+  EXPECT_NEAR(slow.counters["clang_speedup"], 0.2, 1e-3);
   EXPECT_EQ(slow.counters["as_built"], 0);
   EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
 
@@ -235,10 +236,12 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   start();
   Verdict verdict = judge(source(20, 90));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
-  EXPECT_NEAR(verdict.speedup(), 10, 1e-3);
+  EXPECT_NEAR(verdict.speedup(), 5, 1e-3) << "20 us beside the application's 100, not beside clang's 200";
+  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
   EXPECT_EQ(verdict.counters["as_built"], 0);
   Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
+  EXPECT_NEAR(confirmed.speedup(), 5, 1e-3);
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not compile the original's slice here: "));
   EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
 }
@@ -328,7 +331,8 @@ TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown
   start();
   Verdict verdict = judge(source(20, 90, "i", "dies_once_by_nvcc_"));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
-  EXPECT_NEAR(verdict.speedup(), 10, 1e-3);
+  EXPECT_NEAR(verdict.speedup(), 5, 1e-3);
+  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
   EXPECT_EQ(verdict.counters["as_built"], 0);
   EXPECT_THAT(verdict.detail, HasSubstr("both built by clang"));
 }
