@@ -52,6 +52,17 @@ bool is_builtin_variable(const clang::Expr* expression) {
   return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";
 }
 
+/// The statement that ends where this one does, without a brace of this one's own.
+const clang::Stmt* last_within(const clang::Stmt* statement) {
+  const clang::Stmt* inner = nullptr;
+  if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) inner = loop->getBody();
+  else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) inner = loop->getBody();
+  else if (auto* loop = llvm::dyn_cast<clang::CXXForRangeStmt>(statement)) inner = loop->getBody();
+  else if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) inner = branch->getElse() ? branch->getElse() : branch->getThen();
+  else if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) inner = attributed->getSubStmt();
+  return inner ? last_within(inner) : statement;
+}
+
 constexpr int kCallDepth = 4;   ///< Calls of calls that are looked into.
 
 /// The definition that a call runs, if it can be seen: the callee, or the only template of an unresolved name.
@@ -129,6 +140,8 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
     return environment_error("the kernel's text does not parse: " + (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
   Definitions definitions(source.unit_->getSourceManager(), source.functions_);
   definitions.TraverseDecl(source.unit_->getASTContext().getTranslationUnitDecl());
+  // The unit outlives the collector.
+  source.unit_->getDiagnostics().setClient(new clang::IgnoringDiagConsumer);
   for (auto* function : source.functions_)
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       for (auto* child : statement->children())
@@ -212,7 +225,9 @@ bool KernelSource::first_on_line(size_t offset) const { return line_begin(offset
 std::optional<size_t> KernelSource::statement_end(const clang::Stmt* statement) const {
   auto range = span(statement);
   if (!range) return std::nullopt;
-  if (text_[range->end - 1] == '}' || text_[range->end - 1] == ';') return range->end;
+  // Of `for (…) x = T{1};` the last is an expression: its brace ends nothing.
+  bool brace_ends = !llvm::isa<clang::Expr>(last_within(statement));
+  if (text_[range->end - 1] == ';' || (text_[range->end - 1] == '}' && brace_ends)) return range->end;
   size_t at = text_.find_first_not_of(" \t\r\n", range->end);
   if (at == text_.npos || text_[at] != ';') return std::nullopt;
   return at + 1;

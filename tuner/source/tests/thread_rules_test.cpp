@@ -326,6 +326,35 @@ TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
   EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which accumulate would take first";
 }
 
+TEST(WarpRows, LeavesALoopAloneWhoseCounterIsReadLater) {
+  auto with = [](const std::string& later) {
+    return after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  int j;\n  if (i < n) {\n"
+                              "    float s = 0;\n    for (j = 0; j < n; j++) s += a[j];\n    " + later + "\n  }\n}\n", {{"lanes", 32}, {"columns", 0}});
+  };
+  EXPECT_NE(with("for (j = 0; j < n; j++) s += a[j];\n    y[i] = s;"), "");
+  EXPECT_EQ(with("y[i] = s / j;"), "") << "past the end each lane has another";
+  EXPECT_EQ(with("for (j = j - 1; j < n; j++) s += a[j];\n    y[i] = s;"), "");
+}
+
+TEST(WarpRows, LeaveStoresAloneThatChangeWhatTheThreadRemembers) {
+  EXPECT_EQ(after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    int at = i;\n"
+                               "    float s = 0;\n    y[at++] = 1;\n    for (int j = 0; j < at; j++) s += a[j];\n    y[at] = s;\n  }\n}\n", {{"lanes", 32}, {"columns", 0}}), "");
+}
+
+TEST(WarpRows, DealOutSeveralLoopsThatSumUpInOneVariable) {
+  std::string text = after("warp_rows", "__global__ void k(const float *a, const float *b, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
+                                        "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    for (int j = 0; j < n; j++) s += b[j];\n    y[i] = s;\n  }\n}\n",
+                           {{"lanes", 32}, {"columns", 0}});
+  EXPECT_THAT(text, HasSubstr("s = s_before + s;"));
+  EXPECT_THAT(text, HasSubstr("s = s_before2 + s;"));
+}
+
+TEST(WarpRows, StoreOnceWhatEndsInABrace) {
+  EXPECT_THAT(after("warp_rows", "struct P { float x; };\n__global__ void k(const float *a, P *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
+                                 "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    y[i] = P{s};\n  }\n}\n", {{"lanes", 32}, {"columns", 0}}),
+              HasSubstr("if (lane == 0) y[i] = P{s}; __syncwarp(0xffffffffu); }"));
+}
+
 TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
   EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, facts(100, 100)), "");
   RuleContext narrow = plane();
@@ -376,6 +405,9 @@ TEST(TurnBlock, LetsThreadsChangePlaces) {
   EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned / blockDim.y, turned_y = turned % blockDim.y;\n"));
   EXPECT_THAT(text, HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
   EXPECT_EQ(after("turn_block", text, {}, 0, plane()), "") << "once";
+  std::string apart = columns;
+  apart.insert(apart.find("threadIdx.") + 10, " ");
+  EXPECT_EQ(after("turn_block", apart, {}, 0, plane()), text) << "however it is spelled";
   EXPECT_NE(after("turn_block", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
   EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
   EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n", {}, 0, plane()), "");

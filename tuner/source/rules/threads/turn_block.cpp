@@ -42,7 +42,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) whole += reference->getDecl()->getNameAsString() == "threadIdx";
     auto range = llvm::isa<clang::PseudoObjectExpr>(statement) ? source.span(statement) : std::nullopt;
-    std::string text = range ? source.spelled(statement) : "";
+    std::string text = range ? squeezed(source.spelled(statement)) : "";
     whole += llvm::isa<clang::PseudoObjectExpr>(statement) && !is_spelled_builtin(source, statement);
     for (int axis = 0; axis < 2; ++axis)
       if (text == std::string("threadIdx.") + kAxisNames[axis]) ++along[axis], found.edits.push_back({range->begin, range->end, names[axis]});

@@ -47,8 +47,8 @@ class Sharing {
  public:
   /// `columns`: lanes that lie side by side work on items side by side, so that their loads stay together where items are
   /// neighbours in memory; else lanes side by side share an item.
-  Sharing(const KernelSource& source, const RuleContext& facts, const clang::VarDecl* item, int64_t lanes, bool columns)
-      : source_(source), facts_(facts), item_(item), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
+  Sharing(const KernelSource& source, const RuleContext& facts, int64_t lanes, bool columns)
+      : source_(source), facts_(facts), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
     int64_t items = kWarp / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
@@ -69,16 +69,17 @@ class Sharing {
   bool writes_memory(const clang::Stmt* statement) const;
   bool share_loop(const clang::ForStmt* loop);
   bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
+  bool only_counts(const clang::VarDecl* counter) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
   bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter);
   bool store_once(const clang::Stmt* statement);
 
   const KernelSource& source_;
   const RuleContext& facts_;
-  const clang::VarDecl* item_;
   std::set<std::string> apart_;                   ///< Arrays that nothing else may lead to.
   std::string count_, lane_, hop_, mask_, hops_;
   std::vector<TextEdit> edits_;
+  std::set<std::string> kept_;                    ///< Names that hold what sums were before their loops.
   size_t loops_ = 0;
 };
 
@@ -159,6 +160,27 @@ bool Sharing::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* var
   for (const clang::Stmt* up = set; up && up != loop; up = source_.parent(up))
     if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator, clang::WhileStmt, clang::DoStmt>(up)) return false;
   return true;
+}
+
+/// Nobody looks where the counter of a loop came to stand: each lane leaves it elsewhere.
+bool Sharing::only_counts(const clang::VarDecl* counter) const {
+  auto is_counter = [&](const clang::Stmt* statement) {
+    auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(statement);
+    return reference && reference->getDecl() == counter;
+  };
+  auto sets = [&](const clang::ForStmt* loop) {
+    auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit());
+    auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
+    return (set && set->getOpcode() == clang::BO_Assign && is_counter(set->getLHS()->IgnoreParens()) && !variables_in(set->getRHS()).contains(counter)) ||
+           (declared && declared->isSingleDecl() && declared->getSingleDecl() == counter);
+  };
+  bool only = true;
+  for (auto* function : source_.functions())
+    walk(function->getBody(), [&](const clang::Stmt* inner) {
+      if (auto* loop = llvm::dyn_cast<clang::ForStmt>(inner); loop && sets(loop)) return false;
+      return only &= !is_counter(inner);
+    });
+  return only;
 }
 
 /// Every variable from outside that the loop changes is only ever gathered into.
@@ -245,7 +267,7 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   auto* outer = source_.parent(loop);
   auto begin = source_.span(loop), start = first ? source_.span(first) : std::nullopt, increment = source_.span(loop->getInc());
   auto end = source_.statement_end(loop);
-  if (!counter || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
+  if (!counter || !only_counts(counter) || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
     return false;
   bool leaves = false;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
@@ -268,6 +290,7 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
     std::string stem = target;
     std::replace(stem.begin(), stem.end(), '.', '_');
     std::string kept = source_.fresh_name(stem + "_before");
+    for (int number = 2; !kept_.insert(kept).second; ++number) kept = source_.fresh_name(stem + "_before" + std::to_string(number));
     before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
     after += hops + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
   }
@@ -311,7 +334,12 @@ bool Sharing::take(const clang::Stmt* statement) {
     }
     return !writes_memory(statement);
   }
-  if (llvm::isa<clang::Expr>(statement)) return !writes_memory(statement) || (!changed_within(statement).contains(item_) && store_once(statement));
+  if (llvm::isa<clang::Expr>(statement)) {
+    if (!writes_memory(statement)) return true;
+    // What one lane stores, no other may have to remember: `out[count++] = x`.
+    auto changed = changed_within(statement);
+    return std::none_of(changed.begin(), changed.end(), [](auto* variable) { return variable->hasLocalStorage(); }) && store_once(statement);
+  }
   if (llvm::isa<clang::ReturnStmt, clang::ContinueStmt, clang::BreakStmt>(statement)) return true;
   return !writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
 }
@@ -331,7 +359,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
   if (!declared || !init || !end) return {};
-  Sharing sharing(source, facts, index->variable, lanes, columns);
+  Sharing sharing(source, facts, lanes, columns);
   bool after = false;
   for (auto* statement : body->body()) {
     if (after && (changed_within(statement).contains(index->variable) || !sharing.take(statement))) return {};
