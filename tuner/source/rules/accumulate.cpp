@@ -62,7 +62,9 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
     auto* use = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
     if (!use || named_variable(use->getBase()) != base) return true;
     auto where = source.span(use);
-    if (!where || squeezed(source.spelled(use)) != same) clean = false;
+    auto* around = llvm::dyn_cast_or_null<clang::UnaryOperator>(source.parent(use));
+    bool address = around && around->getOpcode() == clang::UO_AddrOf;   // That may lead to its neighbours, or others wait for it there.
+    if (!where || address || squeezed(source.spelled(use)) != same) clean = false;
     else uses.push_back(*where);
     return true;
   });

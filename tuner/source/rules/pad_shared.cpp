@@ -44,7 +44,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         if (!bracket || !last.getSizeExpr() || !always_subscripted(source, function, tile)) continue;
         Opportunity opportunity;
         opportunity.place = "tile " + tile->getNameAsString() + " of " + function->getNameAsString();
-        opportunity.edits.push_back({*bracket, *bracket, " + " + std::to_string(values.at("pad"))});
+        // "1 << 5" and the like want brackets of their own.
+        auto size = source.span(last.getSizeExpr());
+        bool whole = llvm::isa<clang::IntegerLiteral, clang::DeclRefExpr, clang::ParenExpr>(last.getSizeExpr()->IgnoreImpCasts());
+        if (!size) continue;
+        if (!whole) opportunity.edits.push_back({size->begin, size->begin, "("});
+        opportunity.edits.push_back({*bracket, *bracket, (whole ? " + " : ") + ") + std::to_string(values.at("pad"))});
         found.push_back(std::move(opportunity));
       }
       return true;

@@ -76,6 +76,10 @@ template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
 )"), HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
 }
 
+TEST(Accumulate, LeavesAnElementAloneWhoseAddressIsHandedOver) {
+  EXPECT_EQ(after("accumulate", "__device__ void add(float *at, float x) { at[1] += x; }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    add(&y[0], i);\n  }\n}\n"), "");
+}
+
 TEST(Accumulate, LeavesAnIndexAloneThatReadsMemory) {
   EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int *at, int n) {\n  for (int i = 0; i < n; ++i)\n    y[at[0]] += i;\n}\n"), "");
 }
@@ -200,6 +204,11 @@ TEST(PadShared, AddsAColumn) {
               HasSubstr("float tile[16][16 + 1];"));
 }
 
+TEST(PadShared, AddsToTheWholeOfAComputedSize) {
+  EXPECT_THAT(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][1 << 4];\n  tile[threadIdx.x][0] = 1;\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}),
+              HasSubstr("float tile[16][(1 << 4) + 1];"));
+}
+
 TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {
   EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = flat[17];\n}\n", {{"pad", 1}}), "");
 }
@@ -286,6 +295,10 @@ TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
 TEST(Reciprocal, SpellsSmallPowersAsProducts) {
   EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));
+}
+
+TEST(Reciprocal, LeavesPowersOfIntegersAlone) {
+  EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  y[0] = powf(n, 2.0f) / 3;\n}\n"), "");
 }
 
 TEST(Wrap, ComparesBeforeItDivides) {

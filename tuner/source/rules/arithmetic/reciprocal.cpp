@@ -19,11 +19,15 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   auto* power = call->getArg(1)->IgnoreParenImpCasts();
   if (power->isValueDependent()) return false;
   clang::Expr::EvalResult value;
-  if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power)) exponent = static_cast<int>(literal->getValueAsApproximateDouble());
-  else if (power->EvaluateAsInt(value, source.context())) exponent = static_cast<int>(value.Val.getInt().getExtValue());
-  else return false;
-  if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power); literal && literal->getValueAsApproximateDouble() != exponent) return false;
-  return (exponent == 2 || exponent == 3) && is_invariant(call->getArg(0), {});
+  auto is = [&](int wanted) {
+    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power)) return literal->getValueAsApproximateDouble() == wanted;
+    return power->EvaluateAsInt(value, source.context()) && value.Val.getInt() == wanted;
+  };
+  if (!is(2) && !is(3)) return false;
+  exponent = is(2) ? 2 : 3;
+  // The product of integers would be an integer, and soon too large for one.
+  auto* base = call->getArg(0)->IgnoreParenImpCasts();
+  return !base->isTypeDependent() && base->getType()->isRealFloatingType() && !source.spelled(base).empty() && is_invariant(base, {});
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {

@@ -74,7 +74,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     std::string place = source.spelled(call->getArg(0)), value = source.spelled(call->getArg(1));
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
     if (!pointer->isPointerType() || place.empty() || value.empty() || !is_uniform(source, call->getArg(0), assigned, kInitialisers)) return true;
-    clang::QualType type = pointer->getPointeeType().getUnqualifiedType();
+    clang::QualType type = pointer->getPointeeType();
     auto variables = variables_in(call->getArg(0));
     if (std::any_of(variables.begin(), variables.end(), [&](auto* one) { return spelled_by_macro(source, one); })) return true;
     if (type.isVolatileQualified() || !(type->isArithmeticType() || type->isTemplateTypeParmType())) return true;
