@@ -216,7 +216,9 @@ TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
   ASSERT_GE(evaluator.confirmed.size(), 1u);
   EXPECT_LE(evaluator.confirmed.size(), 2u) << "one of each kind";
   double most = 0;
-  for (auto& trial : *run.history()) most = std::max(most, trial.verdict.speedup());
+  auto trials = run.history();
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  for (auto& trial : *trials) most = std::max(most, trial.verdict.speedup());
   EXPECT_NEAR(landscape(evaluator.confirmed[0]).speedup(), most, 0.06);
 }
 
