@@ -425,7 +425,8 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   try {
     std::lock_guard lock(turn_);
     if (!run.name) {
-      if (std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
+      // The first are kept at once: what follows may be minutes of the application's without a launch, and its end.
+      if (!times_kept_ || std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
       return;
     }
     NamedProfile*& profile = by_pointer_[run.name];
@@ -465,6 +466,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
 /// EXPECTS: turn_ is held.
 void CudaRecorder::write_manifest(bool complete) {
   written_ = std::chrono::steady_clock::now();
+  times_kept_ = !by_name_.empty();
   NoFileSizeSignal guard;
   CaptureInfo info;
   if (device_.empty()) device_ = device_text(driver_, 0);

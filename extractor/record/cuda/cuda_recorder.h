@@ -116,6 +116,7 @@ class CudaRecorder {
   std::unordered_map<std::string, std::unique_ptr<NamedProfile>> by_name_;
   std::string device_;
   std::chrono::steady_clock::time_point written_{};
+  bool times_kept_ = false;  ///< The file says of some kernel how long it took.
   double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
 };
 

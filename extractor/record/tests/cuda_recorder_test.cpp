@@ -44,6 +44,17 @@ TEST_F(CudaRecorderTest, KeepsALaunchThatChangesMemoryAmongManyThatDoNot) {
   EXPECT_EQ(found->instances()[0].launch_index, 16u);
 }
 
+TEST_F(CudaRecorderTest, KeepsDurationsAsSoonAsThereAreAny) {
+  start();
+  auto& memory = allocate(1000);
+  for (int i = 0; i < 3; ++i) launch(memory, 1);
+  reinterpret_cast<CUptiResult (*)(uint32_t)>(dlsym(library_, "cuptiActivityFlushAll"))(0);  // A buffer is full.
+  auto found = capture();  // Of an application that does other things now, until it is killed.
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->info().profile.size(), 1u);
+  EXPECT_GT(found->info().profile[0].total_us, 0);
+}
+
 TEST_F(CudaRecorderTest, SaysThatDurationsNeverCameAndKeepsWhatItCaptured) {
   auto& recorder = start();
   auto& memory = allocate(1);
