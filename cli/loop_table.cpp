@@ -86,6 +86,8 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
     if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
   }
   if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
+  if (small > 0 && small == rows.size())
+    text += "          the run spends its time elsewhere: give --run a case in which kernels take more of it\n";
   if (way_back.empty()) return text + "\nThe application is as it was.";
   char measured[96];
   std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n", on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));

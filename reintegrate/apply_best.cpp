@@ -308,9 +308,11 @@ class Choice {
       const Candidate& candidate = o.compiler_gain->candidate;
       std::string recipe = candidate.recipe.text();  // Of the compiler tier's own candidates it is the note.
       if (candidate.note.find(recipe) != std::string::npos) recipe.clear();
-      return refused("the gain of this run is in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + (recipe.empty() ? "" : " with ") + recipe +
-                     ", which the application's own compiler is not told by its source" +
-                     (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
+      std::string gain = "in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + (recipe.empty() ? "" : " with ") + recipe +
+                         ", which the application's own compiler is not told by its source";
+      if (!o.compiler_gain->confirmed)
+        return answer_is_no("nothing that can be patched in is measurably faster than the original; what was seen, and is not confirmed, is " + gain);
+      return refused("the gain of this run is " + gain + (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
     }
     if (o.tried == 0) return answer_is_no("this run had no time to try anything: give `tune` more (--time), or the application a smaller problem");
     return answer_is_no("nothing in this run is measurably faster than the original");

@@ -65,6 +65,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   RunOffer offer;
   offer.embedding = embedding;
   KERNELIFT_ASSIGN(auto trials, run.history());
+  auto rank = [](const RunTrial& trial) { return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low()); };
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") continue;
     ++offer.tried;
@@ -73,7 +74,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
     if (!patch && !embed && trial.figures().speedup_low() <= kSmallestGain) continue;
     if (patch || embed) {
       offer.promising.push_back(std::move(trial));
-    } else if (trial.confirmed && (!offer.compiler_gain || trial.figures().speedup_low() > offer.compiler_gain->figures().speedup_low())) {
+    } else if (!offer.compiler_gain || rank(trial) > rank(*offer.compiler_gain)) {
       offer.compiler_gain = std::move(trial);
     }
   }

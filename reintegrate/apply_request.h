@@ -36,7 +36,7 @@ struct RunOffer {
   double kernel_share = 0;           ///< Of them, the kernel's; 0: unknown.
   size_t tried = 0;                  ///< Candidates of the run, good and bad.
   std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
-  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded.
+  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded; one that is confirmed, if any is.
   Embedding embedding = Embedding::Auto;
   MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
   Weigh weigh = {};                  ///< Empty: what becomes of other kernels is left to the application's timing.

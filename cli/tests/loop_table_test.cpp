@@ -79,6 +79,10 @@ TEST(LoopTable, KernelsTooSmallToMatterAreOneLine) {
   LoopRow small;
   small.kernel = "tiny()", small.share = 0.01;
   EXPECT_THAT(table_text({small, small}, false), AllOf(HasSubstr("2.0%"), HasSubstr("2 kernels with too small a share to matter"), Not(HasSubstr("tiny"))));
+  EXPECT_THAT(table_text({small}, false), HasSubstr("the run spends its time elsewhere: give --run a case")) << "there was nothing to do";
+  LoopRow other = small;
+  other.share = 0.5;
+  EXPECT_THAT(table_text({small, other}, false), Not(HasSubstr("elsewhere")));
 }
 
 }  // namespace

@@ -243,6 +243,7 @@ TEST_F(ApplyBest, TellsThatNothingWasTriedFromThatNothingWasFaster) {
 
 TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
   offer.compiler_gain = trial(2, "1.0", "1.0");
+  offer.compiler_gain->confirmed = offer.compiler_gain->verdict;
   offer.compiler_gain->candidate.recipe.level = "O1";
   auto report = go();
   ASSERT_FALSE(report.ok());
@@ -252,6 +253,16 @@ TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
   report = go();
   EXPECT_NE(report.error().message.find("(compiler: O1, "), std::string::npos) << report.error().message;
   EXPECT_EQ(report.error().message.find("with O1"), std::string::npos) << "once is enough: " << report.error().message;
+}
+
+TEST_F(ApplyBest, DoesNotDenyAGainOfTheCompilerRecipeThatIsNotConfirmed) {
+  offer.compiler_gain = trial(2, "1.0", "1.0");
+  offer.compiler_gain->candidate.recipe.level = "O1";
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::No);
+  EXPECT_TRUE(report.error().message.starts_with("nothing that can be patched in is measurably faster")) << report.error().message;
+  EXPECT_NE(report.error().message.find("not confirmed, is in how the kernel is compiled, #1"), std::string::npos) << report.error().message;
 }
 
 TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {
