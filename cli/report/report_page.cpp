@@ -53,7 +53,7 @@ h2{font-size:17px;margin:34px 0 10px}details{margin-top:14px}summary{cursor:poin
 .card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
-td,th{white-space:nowrap}td.ids{white-space:normal}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
+td,th{white-space:nowrap}td.ids{white-space:normal}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}td.n+td.text,th.n+th:not(.n){padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
 pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
 svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
 @media(max-width:640px){svg{min-width:640px}}pre code{display:block;width:max-content;min-width:100%;font:inherit}

@@ -75,6 +75,15 @@ TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
   EXPECT_EQ(row_of(nullptr, 3).why, "it exited with 3");
 }
 
+TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
+  LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1), refused = row_of({{"error", "it cannot be patched"}}, 4);
+  for (auto* row : {&none, &refused}) leave_undecided(*row, 83, 52, "kernelift tune k --resume");
+  EXPECT_EQ(none.outcome, "undecided");
+  EXPECT_EQ(none.why, "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift tune k --resume");
+  EXPECT_EQ(refused.outcome, "refused");
+  EXPECT_EQ(refused.why, "it cannot be patched");
+}
+
 TEST(LoopTable, KernelsTooSmallToMatterAreOneLine) {
   LoopRow small;
   small.kernel = "tiny()", small.share = 0.01;

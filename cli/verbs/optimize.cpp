@@ -262,9 +262,8 @@ class Loop {
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(applied->document, applied->exit_code, interrupted_, row);
-    if (row.outcome == "no gain" && tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
-      row.outcome = "undecided", row.why = "nothing to patch in was found in the time: " + counted(tuned->document.value("tried", size_t{0}), "candidate") + " tried in " +
-          duration_words(tuned->document.value("seconds", 0.0)) + "; to search on: " + join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"});
+    if (tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
+      leave_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0), join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
   }
 
   void print_table() const {

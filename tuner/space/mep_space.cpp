@@ -12,6 +12,7 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/quotient.h"
+#include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/launch_model.h"
 
@@ -28,6 +29,10 @@ const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
 /// What a user could do.
 constexpr const char* kRoundUp =
     "; others are tried where each launch rounds its grid up, as (n + B - 1) / B with the block's own B, and n is a size that the kernel is given and guards its index by";
+
+constexpr const char* kNoTurns =
+    "the grid does not follow it, and fewer threads could leave work undone in a run that has more of it; they are tried where the kernel's "
+    "threads take turns, as in for (i = threadIdx.x; i < n; i += blockDim.x)";
 
 std::vector<int64_t> values_around(int64_t original) {
   constexpr int64_t kLargestSize = int64_t(1) << 30;  // Past it a number is no size: a generator's multiplier, a mask.
@@ -112,6 +117,8 @@ class MepSpace::Builder {
   std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
   /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
   std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
+  /// Blocks whose number stays may become smaller along the axis: whatever the sizes, all is done. `knob`: their size's name.
+  bool may_shrink(int axis, const std::string& knob = {}) const;
   /// Along y and z there is a limit, and other runs are larger than the recorded ones.
   bool has_room(const Expression& grid, int axis, const Bindings& values) const;
   /// False where the block's size along the axis is not known before the program runs, nor how the grid follows it.
@@ -209,6 +216,14 @@ void MepSpace::Builder::follow_knobs() {
         parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
     }
+    for (auto& parameter : parameters_) {
+      if (!model_->block(axis) || !model_->block(axis)->variables().contains(parameter.name)) continue;
+      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) || may_shrink(axis, parameter.name)) continue;
+      const int64_t current = original_[parameter.name];
+      std::erase_if(parameter.values, [&](int64_t value) { return value < current; });
+      parameter = make_parameter(parameter.name, parameter.values, current);
+      leave_values(parameter.name, parameter.values, kNoTurns);
+    }
     if (model_->block(axis) && any_of(model_->block(axis)->variables(), geometry_knobs_))
       made_.rules_.push_back({false, axis, substitute(*model_->block(axis), fixed)});
   }
@@ -263,6 +278,13 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
   return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }
 
+bool MepSpace::Builder::may_shrink(int axis, const std::string& knob) const {
+  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]}, given;
+  if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
+  for (auto& parameter : mep_.parameters) given.insert(parameter.name);
+  return takes_turns(parent_.source, sizes, std::string("threadIdx.") + "xyz"[axis], given);
+}
+
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {
   return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
     auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
@@ -295,6 +317,11 @@ bool MepSpace::Builder::add_block_axis(int axis) {
     leave_block(size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
     return constant;
   }
+  const bool shrinks = divides || may_shrink(axis);
+  if (!shrinks && !constant) {
+    leave_block(size, kNoTurns);
+    return false;
+  }
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
@@ -308,7 +335,7 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   std::erase_if(values, [&](int64_t value) {
     if (value == current) return false;
     if (recorded_block <= 1 || value > kLargestBlock) return true;
-    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
+    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : shrinks || value >= recorded_block ? "" : kNoTurns;
     if (objected.empty()) objected = why;
     return !why.empty();
   });

@@ -267,6 +267,27 @@ TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
   EXPECT_TRUE(MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
 }
 
+/// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before.
+TEST(MepSpace, ABlockBecomesSmallerWhereItsThreadsTakeTurns) {
+  using testing::Contains;
+  const std::string turns = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
+  const std::string once = "int i = threadIdx.x; if (i < n) data[i] = 1; i += blockDim.x; if (i < n) data[i] = 2;";
+  auto tried = [](const std::string& block, const std::string& body, const std::vector<Knob>& knobs = {}) {
+    Mep mep = mep_with("16", block, 16, 64, 100);
+    mep.knobs = knobs;
+    auto space = MepSpace::create(mep, parent(("#define B 64\n__global__ void k(float* data, int n) { " + body + " }\n").c_str()));
+    std::vector<int64_t> values;
+    for (auto& parameter : space.space().parameters()) values = parameter.values;
+    return values;
+  };
+  EXPECT_THAT(tried("64", turns), AllOf(Contains(32), Contains(128)));
+  EXPECT_THAT(tried("64", once), AllOf(testing::Each(testing::Ge(64)), Contains(128)));
+  EXPECT_THAT(tried("threads", turns), Contains(32));
+  EXPECT_TRUE(tried("threads", once).empty()) << "what is larger than recorded may be smaller than another run's";
+  EXPECT_THAT(tried("B", turns, {knob("B", 64, true, true)}), Contains(32));
+  EXPECT_THAT(tried("B", once, {knob("B", 64, true, true)}), AllOf(testing::Each(testing::Ge(64)), Contains(128)));
+}
+
 TEST(MepSpace, TheOriginalPointIsTheParentItself) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};

@@ -1,0 +1,16 @@
+// Whether a kernel is right with any number of threads in a block, where the grid does not follow that number: its threads
+// take turns in loops that step by it (for (i = threadIdx.x; i < n; i += blockDim.x)). Threads that take a fixed number of
+// turns are enough for the recorded sizes and may not be for others, which no verification on recorded launches can see.
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace kernelift {
+
+/// `sizes`: what the block's size is called in the source, "blockDim.x" or a macro; `thread`: "threadIdx.x"; `given`: the
+/// kernel's parameters, of which the recording shows only some values. Works on text alone; what it does not understand
+/// takes no turns.
+bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread, const std::set<std::string>& given);
+
+}  // namespace kernelift
