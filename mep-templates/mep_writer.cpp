@@ -328,6 +328,7 @@ std::string readme_trust(const MepProgram& program) {
   text += mep.proven ? ", proven to compile to the same code as the original"
                      : ", NOT proven to be the same as the original";
   text += mep.proof_note.empty() ? ".\n" : " (" + mep.proof_note + ").\n";
+  if (!mep.linked.empty()) text += "- " + mep.linked_text() + ".\n";
   text += mep.inputs == "capture"
               ? "- Inputs and answers: recorded from the running application on " + mep.captured_on + ".\n"
               : "- Inputs: SYNTHESISED from the parameters' types; the application never gave these to the kernel.\n";

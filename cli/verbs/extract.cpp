@@ -42,8 +42,6 @@ Result<Exit> extract(const Context& context, const Options& options) {
   request.out = options.out;
   request.synthesise = options.inputs == "synth";
   request.on_damage = [&](const std::string& damage) { context.note("warning: the capture is damaged, and what can be read of it is used: " + damage); };
-  std::vector<std::string> linked;
-  request.on_linked = [&](const std::vector<std::string>& files) { linked = files; };
   std::string unanswered;
   request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {
     KERNELIFT_ASSIGN(unanswered, answer_by_original(folder, mep));
@@ -55,11 +53,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
   if (!mep.proven)
     context.note("warning: what is tuned here may differ from the application's kernel; see " +
                  (folder / "README.md").string());
-  std::string others;
-  for (auto& file : linked) others += (others.empty() ? "" : ", ") + file;
-  if (!others.empty())
-    context.note("warning: " + others + " and the kernel's own file are compiled as one here, and only linked in the application: calls between them can "
-                 "be inlined here and not there, so a gain may not come back");
+  if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
   if (!unanswered.empty()) context.note("warning: the answers to the made-up inputs are not known: " + unanswered);
   Json instances = Json::array();
   for (auto& instance : mep.instances)
@@ -78,7 +72,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
                 {"proof_note", mep.proof_note},
                 {"inputs", mep.inputs},
                 {"answered", unanswered.empty()},
-                {"linked", linked},
+                {"linked", mep.linked},
                 {"instances", instances}});
   return Exit::Done;
 }

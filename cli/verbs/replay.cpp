@@ -30,6 +30,7 @@ std::string first_failure(const ReplayReport& report) {
 Result<Exit> replay(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.folder, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
   make_room_for(mep, context);
   ReplayOptions how;
   how.device = context.device;

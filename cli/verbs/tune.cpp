@@ -206,6 +206,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   const auto started = TuneClock::Time::clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+  if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
   make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);

@@ -186,6 +186,10 @@ Mep mep_from_json(const Json& from) {
   mep.origins = origins_from_json(slice.at("origins"));
   if (auto hashes = slice.find("origin_hashes"); hashes != slice.end())
     mep.origin_hashes = hashes->get<std::map<std::string, std::string>>();
+  if (auto functions = slice.find("functions"); functions != slice.end())
+    for (auto& entry : *functions)
+      mep.functions.push_back({entry.at("name"), entry.at("file"), entry.at("line"), entry.at("end_line"), entry.at("on_host")});
+  if (auto linked = slice.find("linked"); linked != slice.end()) mep.linked = linked->get<std::vector<std::string>>();
   for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
   mep.captured_on = from.at("captured_on");
@@ -265,6 +269,14 @@ static Json to_json(const MepInstance& instance) {
   return json;
 }
 
+std::string Mep::linked_text() const {
+  if (linked.empty()) return {};
+  std::string others;
+  for (auto& file : linked) others += (others.empty() ? "" : ", ") + file;
+  return others + " and the kernel's own file are compiled as one here, and only linked in the application (relocatable device code): calls between "
+         "them can be inlined here and not there, so a gain may not come back";
+}
+
 Result<Mep> Mep::read(const fs::path& folder) {
   fs::path file = folder / "mep.json";
   std::error_code code;
@@ -279,7 +291,9 @@ Result<Mep> Mep::read(const fs::path& folder) {
 }
 
 Status Mep::write(const fs::path& folder) const {
-  Json value = artefact(kFormat, kMepVersion, kMepVersion);
+  Json value = artefact(kFormat, kMepVersion, kMepVersion), sliced = Json::array();
+  for (auto& one : functions)
+    sliced.push_back({{"name", one.name}, {"file", one.file}, {"line", one.line}, {"end_line", one.end_line}, {"on_host", one.on_host}});
   value["language"] = language;
   value["kernel"] = {{"key", kernel_key},
                      {"name", kernel_name},
@@ -295,7 +309,9 @@ Status Mep::write(const fs::path& folder) const {
                     {"compile_folder", compile_folder},
                     {"headers", headers},
                     {"origins", origins_to_json(origins)},
-                    {"origin_hashes", origin_hashes}};
+                    {"origin_hashes", origin_hashes},
+                    {"functions", sliced},
+                    {"linked", linked}};
   value["launches"] = list_to_json(launches);
   value["knobs"] = list_to_json(knobs);
   value["captured_on"] = captured_on;

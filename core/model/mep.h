@@ -19,6 +19,13 @@ struct LineOrigin {
   uint32_t line = 0;
 };
 
+/// A function of the application whose text the slice holds.
+struct SlicedFunction {
+  std::string name, file;                                ///< Qualified; absolute.
+  uint32_t line = 0, end_line = 0;
+  bool on_host = false;                                  ///< It is compiled for the host as well.
+};
+
 /// Memory of one instance; images are raw files `data/<hash>.bin`, each stored once.
 struct MepRegion {
   uint64_t address = 0, size = 0;
@@ -103,6 +110,8 @@ struct Mep {
   std::string proof_note;
   std::vector<LineOrigin> origins;                       ///< Per line of kernel.cu.
   std::map<std::string, std::string> origin_hashes;      ///< Of each file they name, as it was then (hash_text); or empty.
+  std::vector<SlicedFunction> functions;                 ///< Those that may run on the device; empty in MEPs of earlier versions.
+  std::vector<std::string> linked;                       ///< Further units whose text is here: only linked with the kernel's in the application.
   std::string unit;                                      ///< The original main file.
   std::vector<std::string> compile_command;              ///< The application's own for `unit`; empty: not known.
   std::string compile_folder;                            ///< Where it ran.
@@ -115,6 +124,9 @@ struct Mep {
   std::string inputs = "capture";                        ///< capture | synth
   std::string app_root;
   Tolerance tolerance;                                   ///< For floating-point buffers; 0 means derived when judged.
+
+  /// What to be warned of where several units became one, a clause; empty where they did not.
+  std::string linked_text() const;
 
   static Result<Mep> read(const std::filesystem::path& folder);
   Status write(const std::filesystem::path& folder) const;     ///< mep.json only.

@@ -48,6 +48,7 @@ class MepTest : public ::testing::Test {
     instance.arguments_typed = true, instance.argument_pointers = {0};
     instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40, 11.5, 13, 14.5, "nothing came between"};
     instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
+    mep.functions = {{"app::clamp", "/app/smooth.cu", 4, 9, true}}, mep.linked = {"other.cu"};
     mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build";
     mep.instances = {instance};
     mep.captured_on = "cpu", mep.app_root = "/app", mep.tolerance = {1e-5, 1e-8};
@@ -61,7 +62,7 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   ASSERT_TRUE(json.ok());
   for (const char* key : {"settings", "in_vivo", "symbols", "argument_pointers"}) json->at("instances").at(0).erase(key);
   json->at("instances").at(0).at("regions").at(0).erase("pointers");
-  for (const char* key : {"compile_command", "compile_folder"}) json->at("slice").erase(key);
+  for (const char* key : {"compile_command", "compile_folder", "functions", "linked"}) json->at("slice").erase(key);
   ASSERT_TRUE(write_json(scratch_.path() / "mep.json", *json).ok());
   auto read = Mep::read(scratch_.path());
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -147,6 +148,11 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(instance.symbols[0].addend, 8u);
   EXPECT_EQ(instance.symbols[1].region, 0);
   EXPECT_EQ(read->compile_command, written.compile_command);
+  ASSERT_EQ(read->functions.size(), 1u);
+  EXPECT_EQ(read->functions[0].name, "app::clamp");
+  EXPECT_EQ(read->functions[0].end_line, 9u);
+  EXPECT_TRUE(read->functions[0].on_host);
+  EXPECT_EQ(read->linked_text().find("other.cu and the kernel's own file are compiled as one here"), 0u);
   EXPECT_EQ(read->compile_folder, "/app/build");
   EXPECT_TRUE(instance.held_out);
   EXPECT_EQ(read->tolerance.relative, 1e-5);

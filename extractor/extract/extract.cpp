@@ -157,6 +157,7 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.slice_mode = slice.mode, mep.proven = slice.proof.proven;
   mep.proof_note = slice.note.empty() ? slice.proof.note : slice.note + "; " + slice.proof.note;
   mep.origins = slice.origins, mep.origin_hashes = hashes_of(slice.origins);
+  mep.functions = slice.functions, mep.linked = linked_files(index, kernel, slice);
   mep.unit = kernel.tu, mep.app_root = index.root;
   mep.compile_flags = slice.compile_flags;
   for (auto& unit : index.units)
@@ -315,7 +316,6 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   }();
   KERNELIFT_TRY(written);
   KERNELIFT_TRY(scaffold.take_place(place));
-  if (auto linked = linked_files(index, *kernel, slice); !linked.empty() && options.on_linked) options.on_linked(linked);
   return place;
 }
 

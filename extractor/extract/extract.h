@@ -20,9 +20,6 @@ struct ExtractOptions {
   std::function<Result<std::string>(const std::filesystem::path& folder, Mep& mep)> answer;
   /// Is told what of the capture is damaged and was left out; may be null.
   std::function<void(const std::string&)> on_damage;
-  /// Is told which further files of relocatable code were taken along: in the MEP they are one program with the kernel's,
-  /// in the application they are only linked with it. May be null.
-  std::function<void(const std::vector<std::string>& files)> on_linked;
 };
 
 /// The MEP's folder. An earlier MEP there is replaced as a whole, any other folder is not touched.

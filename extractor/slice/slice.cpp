@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "core/base/file.h"
 #include "core/base/within.h"
@@ -26,6 +29,7 @@ struct Parsed {
   std::string device_only;  ///< The unit less its host bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
   std::vector<std::string> constants;
+  std::vector<SlicedFunction> functions;
   std::set<std::string> undefined;  ///< Mangled names of what another unit defines.
 };
 
@@ -38,6 +42,23 @@ std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* 
   for (unsigned i = 0; i < kernel->getNumParams(); ++i)
     line += (i ? ", " : "") + spelled_type(unit, kernel->getParamDecl(i)->getType().getUnqualifiedType());
   return line + ");";
+}
+
+/// Instances of one template are one text. Lambdas are part of the function that they stand in.
+std::vector<SlicedFunction> functions_of(const ParsedUnit& unit, const Closure& closure) {
+  std::map<std::pair<std::string, unsigned>, SlicedFunction> found;
+  for (auto* one : closure.functions) {
+    const clang::FunctionDecl* function = nullptr;
+    if (!one->isDefined(function) || function->isImplicit() || is_host_only(function)) continue;
+    auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
+    FileOffset begin = unit.place(function->getBeginLoc()), end = unit.place(function->getEndLoc());
+    if ((method && method->getParent()->isLambda()) || !unit.is_user(begin.file) || begin.file != end.file) continue;
+    found[{unit.path(begin.file), begin.offset}] = {function->getQualifiedNameAsString(), unit.path(begin.file), unit.line(begin.file, begin.offset),
+                                                    unit.line(end.file, end.offset), function->hasAttr<clang::CUDAHostAttr>() || function->isConstexpr()};
+  }
+  std::vector<SlicedFunction> functions;
+  for (auto& [place, function] : found) functions.push_back(std::move(function));
+  return functions;
 }
 
 void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
@@ -56,6 +77,7 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
     if (!every) {
       for (auto* variable : closure.variables)
         if (variable->getType().isConstant(unit.context)) parsed.constants.push_back(mangled_name(unit, variable));
+      parsed.functions = functions_of(unit, closure);
       for (auto* name : closure.undefined) parsed.undefined.insert(mangled_name(unit, name));
     }
     if (!closure.refusals.empty()) {
@@ -123,7 +145,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.kernel_expression = parsed.expression;
   slice.mangled = kernel.mangled;
   slice.instantiation = parsed.instantiation;
-  slice.constants = std::move(parsed.constants);
+  slice.constants = std::move(parsed.constants), slice.functions = std::move(parsed.functions);
   FrontendOptions frontend = frontend_options(units.command(), headers);
   slice.compile_flags = frontend.flags;
   slice.headers = headers;

@@ -36,6 +36,7 @@ struct Slice {
   std::string kernel_expression;    ///< How the text names the kernel: "app::smooth<float, 8>".
   std::string mangled;              ///< As clang mangles it.
   std::string instantiation;        ///< The explicit instantiation at the end of text; empty for a plain function.
+  std::vector<SlicedFunction> functions;  ///< The application's, as far as the device may run them.
   std::vector<Knob> knobs;          ///< Those of the scan whose value is spelled in text.
   std::vector<std::string> compile_flags;  ///< Device-relevant, clang's spelling.
   HeaderSet headers = HeaderSet::Lean;     ///< The set it was proven with.

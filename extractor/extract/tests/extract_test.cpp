@@ -357,16 +357,19 @@ TEST_F(ExtractTest, SaysWhichFilesAreOneProgramOnlyInTheMep) {
                      "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
                      "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";
   scan(text, {"-rdc=true"}, {helper});
-  std::vector<std::string> linked;
   ExtractOptions extract = options("calls");
-  extract.synthesise = true, extract.on_linked = [&](auto& files) { linked = files; };
+  extract.synthesise = true;
   auto folder = extract_mep(extract);
   ASSERT_TRUE(folder.ok()) << folder.error().message;
-  EXPECT_EQ(linked, std::vector<std::string>{"helper.cu"});
-  linked.clear();
+  auto mep = Mep::read(*folder);
+  EXPECT_EQ(mep->linked, std::vector<std::string>{"helper.cu"});
+  EXPECT_THAT(mep->linked_text(), HasSubstr("helper.cu and the kernel's own file are compiled as one here"));
+  EXPECT_THAT(*read_text(*folder / "README.md"), HasSubstr(mep->linked_text()));
   extract.kernel = "alone";
-  ASSERT_TRUE(extract_mep(extract).ok());
-  EXPECT_TRUE(linked.empty());
+  folder = extract_mep(extract);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(Mep::read(*folder)->linked_text(), "");
+  EXPECT_THAT(*read_text(*folder / "README.md"), Not(HasSubstr("only linked in the application")));
 }
 
 }  // namespace

@@ -49,6 +49,26 @@ void expect_original_lines(const Slice& slice) {
   }
 }
 
+TEST(Slice, ListsTheDeviceFunctionsThatItTookAndWhichOfThemTheHostHasToo) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__host__ __device__ inline float both(float x) {
+  return x * 2;
+}
+constexpr int twice(int n) { return 2 * n; }
+template <class T> __device__ T helper(T x) { return x + twice(1); }
+float host(float x) { return both(x); }
+__host__ __device__ float stranger(float x) { return x; }
+__global__ void k(float* x) { x[0] = helper(both(x[0])) + helper(twice(3)); }
+void go(float* x) { k<<<1, 1>>>(x); }
+)");
+  Slice slice = slice_of(app, "k");
+  std::string listed;
+  for (auto& function : slice.functions)
+    listed += function.name + " " + std::to_string(function.line) + "-" + std::to_string(function.end_line) + (function.on_host ? " host\n" : "\n");
+  EXPECT_EQ(listed, "both 2-4 host\ntwice 5-5 host\nhelper 6-6\nk 9-9\n");
+}
+
 TEST(Slice, TakesWhatTheKernelNeedsAndNothingElse) {
   TestApp app;
   app.unit("a.cu", R"(
