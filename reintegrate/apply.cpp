@@ -365,6 +365,8 @@ class Apply {
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
+    if (git_.wants_signatures())
+      report_.notes.push_back("The commit is not signed, though git is told to sign commits here (commit.gpgsign): nobody may be there to type a passphrase; `git commit --amend --no-edit` signs it.");
     KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit));
     Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
     if (!switched.ok()) (void)journal_->note_commit("", "", "");

@@ -98,6 +98,18 @@ TEST_F(Git, CommitsWithoutAnIdentity) {
   EXPECT_TRUE(commit.ok()) << commit.error().message;
 }
 
+TEST_F(Git, NeverAsksForASignature) {
+  make_git();
+  EXPECT_FALSE(GitTree::at(root).wants_signatures());
+  write("gpg", "#!/bin/sh\ntouch asked\nexit 1\n");
+  shell("chmod +x gpg && git config commit.gpgsign yes && git config gpg.program \"$PWD/gpg\" && sed -i s/0.05/0.01/ src/k.cu");
+  GitTree tree = GitTree::at(root);
+  EXPECT_TRUE(tree.wants_signatures());
+  auto commit = tree.commit_files({root / "src/k.cu"}, "Tune\n", root);
+  ASSERT_TRUE(commit.ok()) << commit.error().message;
+  EXPECT_FALSE(std::filesystem::exists(root / "asked"));
+}
+
 TEST_F(Git, RunsNoHooks) {
   make_git();
   write(".git/hooks/pre-commit", "#!/bin/sh\ntouch hooked\nexit 1\n");

@@ -56,11 +56,12 @@ bool is_read_only(const fs::path& folder) {
   return (!code && (permissions & kWrite) == fs::perms::none) || access(folder.c_str(), W_OK) != 0;
 }
 
-/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end.
-std::vector<std::string> identity(const fs::path& top) {
+/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end. And no
+/// signature: nobody may be there to type a passphrase, which old gits would ask for.
+Words identity(const fs::path& top) {
   auto known = git(top, {"var", "GIT_COMMITTER_IDENT"});
-  if (known.ok() && known->ok()) return {};
-  return {"-c", "user.name=Kernelift", "-c", "user.email=kernelift@localhost"};
+  if (known.ok() && known->ok()) return {"-c", "commit.gpgsign=false"};
+  return {"-c", "commit.gpgsign=false", "-c", "user.name=Kernelift", "-c", "user.email=kernelift@localhost"};
 }
 
 }  // namespace
@@ -187,6 +188,11 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit, 
   auto moved = ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
   if (!moved.ok()) return moved.error();
   return done();
+}
+
+bool GitTree::wants_signatures() const {
+  auto wanted = git(top_, {"config", "--type=bool", "commit.gpgsign"});
+  return wanted.ok() && wanted->ok() && trimmed(wanted->out) == "true";
 }
 
 bool GitTree::branch_is_at(const std::string& branch, const std::string& commit) const {

@@ -37,6 +37,8 @@ class GitTree {
                                    const std::filesystem::path& scratch) const;
   /// Creates `branch` at `commit` and makes it the checked-out one; the working tree is not written.
   Status switch_to(const std::string& branch, const std::string& commit, const std::vector<std::filesystem::path>& files) const;
+  /// Commits are to be signed here; those of commit_files() never are.
+  bool wants_signatures() const;
   bool branch_is_at(const std::string& branch, const std::string& commit) const;
   /// Every file that git tracks, absolute.
   Result<std::vector<std::filesystem::path>> tracked() const;
