@@ -17,6 +17,7 @@
 #include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
+#include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/knob_reach.h"
 #include "reintegrate/patch/launch_definitions.h"
@@ -395,6 +396,13 @@ class Planner {
     }
   }
 
+  void note_host_functions() {
+    std::string names;
+    for (auto& [file, edits] : edits_)
+      for (auto& name : host_functions_changed(mep_, q_.root, {file->path, file->text, edits})) names += (names.empty() ? "'" : ", '") + name + "'";
+    if (!names.empty()) notes_.push_back(host_functions_text(names));
+  }
+
   bool same_file(const std::string& spelled, const fs::path& path) const {
     std::error_code code;
     return fs::weakly_canonical(fs::path(spelled).is_absolute() ? fs::path(spelled) : q_.root / spelled, code) == path;
@@ -524,7 +532,7 @@ class Planner {
   Result<SourcePatch> assemble() {
     SourcePatch patch;
     const Recipe& recipe = q_.candidate.recipe;
-    if (!q_.embedded) note_reach();
+    if (!q_.embedded) note_reach(), note_host_functions();
     for (auto& [file, edits] : edits_) {
       if (edits.empty()) continue;
       std::vector<size_t> order(edits.size());

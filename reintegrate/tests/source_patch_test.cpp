@@ -59,6 +59,26 @@ TEST_F(Patch, PutsANewHelperAboveTheKernel) {
   EXPECT_NE(patch->changes[0].after.find("\"config.h\"\n__device__ int helper();\n// The kernel.\n"), std::string::npos);
 }
 
+TEST_F(Patch, SaysWhichFunctionsOfTheHostItChanges) {
+  const std::string said = "The patch changes 'sleepy', which is compiled for the host too";
+  auto notes = [&] {
+    auto patch = plan();
+    std::string all = patch.ok() ? "" : patch.error().message;
+    for (size_t i = 0; patch.ok() && i < patch->notes.size(); ++i) all += patch->notes[i] + "\n";
+    return all;
+  };
+  candidate("1.0;", "1.0f;");
+  request.mep.functions = {{"sleepy", "src/k.cu", 3, 6, false}};
+  EXPECT_EQ(notes().find(said), std::string::npos);
+  request.mep.functions[0].on_host = true;
+  EXPECT_NE(notes().find(said), std::string::npos) << notes();
+  request.mep.functions[0].end_line = 4;
+  EXPECT_EQ(notes().find(said), std::string::npos) << "the changed line is the fifth: " << notes();
+  request.candidate.source = request.original;
+  candidate("// The kernel.\n", "// The kernel.\n// Another line.\n");
+  EXPECT_EQ(notes().find(said), std::string::npos) << "what stands before it is not in it: " << notes();
+}
+
 TEST_F(Patch, EditsADeclarationThatIsPartOfALine) {
   write("src/k.cu", "int host; __device__ int d = 4; int other;\n");
   request.mep.origins = {{"src/k.cu", 1}};
