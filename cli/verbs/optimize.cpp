@@ -24,6 +24,7 @@
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/interruption.h"
+#include "reintegrate/patch/patch_reach.h"
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 
@@ -242,11 +243,21 @@ class Loop {
     auto extracted = step({"extract", to_type(row)});
     if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
+    auto lifted = Mep::read(mep);
+    if (!lifted.ok()) return end("skipped", lifted.error().message);
+    PatchReach reach = patch_reach(*lifted);
+    if (reach.none()) return end("refused", "not tuned: " + reach.why());
     // One cache mode says whether it is right; both cost twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
     if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + (replayed.ok() && replayed->document.is_object() ? replayed->document.value("failure", why(replayed)) : why(replayed)));
 
     std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
+    // All that is left to a patch of the source where only the launches are the application's.
+    auto embedding = embedding_on(context_.device, options_.embed);
+    if (!reach.text && (!embedding.ok() || *embedding == Embedding::Never)) {
+      context_.note("Only its launches are tuned: " + reach.why());
+      tune.insert(tune.end(), {"--tiers", "params"});
+    }
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");

@@ -15,6 +15,7 @@
 #include "core/base/file.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/patch/knob_reach.h"
+#include "reintegrate/patch/patch_reach.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/device/cuda/clock_lock.h"
@@ -207,6 +208,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
+  if (std::string why = patch_reach(mep).why(); !why.empty()) context.note("warning: `kernelift apply` cannot change this kernel's text: " + why);
   make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);
