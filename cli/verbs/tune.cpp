@@ -157,10 +157,18 @@ std::optional<KernelFacts> profile_original(const fs::path& folder, const Contex
   return report->facts;
 }
 
+/// In words that say what to do.
+std::string nothing_found(size_t tried, const std::string& stopped_by) {
+  std::string none = without_gain(tried, stopped_by);
+  if (none == "no gain") return "no gain beyond noise";
+  if (none != "undecided") return none;
+  return std::string("nothing better found yet: ") + (stopped_by == "time" ? "the time was over" : "it was interrupted") +
+         " before the search had come to its end, so there may be a gain or none; the same command with --resume searches on";
+}
+
 void print_report(const TuneReport& report, const Run& run, const Context& context) {
   auto line = [&](const char* what, const std::optional<RunTrial>& trial, size_t tried) {
-    std::string none = without_gain(tried, report.stopped_by);
-    if (!report.gained(trial)) return context.say(what + none + (none == "no gain" ? " beyond noise" : ""));
+    if (!report.gained(trial)) return context.say(what + nothing_found(tried, report.stopped_by));
     auto& figures = trial->figures();
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " + trial->candidate.tier + ": " + trial->candidate.note);
