@@ -48,8 +48,6 @@ std::string label(const Way& way) {
          (way.embedded ? " as embedded PTX)" : ")");
 }
 
-bool promises_less(const Way& a, const Way& b) { return a.worth() < b.worth(); }
-
 class Choice {
  public:
   Choice(RunOffer& offer, const Confirm& confirm) : offer_(offer), confirm_(confirm) {
@@ -108,7 +106,7 @@ class Choice {
     for (;;) {
       auto best = ways_.end();
       for (auto at = ways_.begin(); at != ways_.end(); ++at)
-        if (counts(*at) && (best == ways_.end() || promises_less(*best, *at))) best = at;
+        if (counts(*at) && (best == ways_.end() || comes_later(*best, *at))) best = at;
       if (best == ways_.end()) return std::optional<Way>();
       Way way = std::move(*best);
       ways_.erase(best);
@@ -151,7 +149,7 @@ class Choice {
     std::vector<const Way*> next;
     for (auto& other : ways_)
       if (other.trial.confirmed.has_value() == way.trial.confirmed.has_value()) next.push_back(&other);
-    std::sort(next.begin(), next.end(), [](auto* a, auto* b) { return promises_less(*b, *a); });
+    std::sort(next.begin(), next.end(), [this](auto* a, auto* b) { return comes_later(*b, *a); });
     for (size_t i = 0; i < next.size() && asked.size() < kWeighedAtOnce; ++i)
       if (KnobReach reach = reach_of(*next[i]); !reach.empty() && !weighed_.contains(reach.knobs)) asked.emplace(reach.knobs, reach);
     std::vector<KnobReach> changes;
@@ -186,6 +184,7 @@ class Choice {
   Result<std::optional<Way>> take_challenger(const std::optional<Way>& best) {
     if (best ? challenges_ == kMostChallenges : confirmations_ == kMostConfirmations) return std::optional<Way>();
     auto clearly_better = [&](const Way& screened) {
+      if (exact_first_ && is_exact(screened) != is_exact(*best)) return is_exact(screened);
       return screened.worth() > kScreeningOptimism * best->worth() &&
              screened.with_others(screened.speedup()) > kScreeningOptimism * best->with_others(best->speedup());
     };
@@ -251,7 +250,7 @@ class Choice {
   Result<bool> prove(const Way& way) {
     KERNELIFT_ASSIGN(bool still_fits, plan(way));  // A challenger may have been planned since.
     if (!still_fits) return false;
-    if (report_) pass_over(tried_label_, report_->why);
+    if (report_) pass_over(tried_label_, tried_why_);
     say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(way));
     tried_.insert(patch_.diff()), ++trials_;
     tried_label_ = label(way);
@@ -259,6 +258,7 @@ class Choice {
     request.candidate = way.trial.candidate, request.candidate_id = way.trial.id;
     request.predicted = predicted(way), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));
+    tried_why_ = report_->why;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
@@ -272,10 +272,42 @@ class Choice {
         leave_out_what_promises_at_most(report_->measured->high);
         return false;
       case ApplyOutcome::CheckFailed:
+        if (trials_ < kMostTrials) leave_out_what_is_no_more_exact_than(way);
+        return trials_ == kMostTrials;
       case ApplyOutcome::BuildFailed:
       case ApplyOutcome::NotBuilt: return trials_ == kMostTrials;
     }
     return true;
+  }
+
+  /// How far a candidate's results were from the recorded ones, in units of the last place, where the original's are nearer;
+  /// nothing in runs that do not say.
+  std::optional<double> ulps_lost(const Way& way) const {
+    auto& counters = way.trial.figures().counters;
+    auto found = counters.find("largest_ulps");
+    if (found == counters.end()) return std::nullopt;
+    return found->second > offer_.own_ulps ? found->second : 0;
+  }
+  bool is_exact(const Way& way) const { return ulps_lost(way).value_or(0) == 0; }
+  bool comes_later(const Way& a, const Way& b) const {
+    if (exact_first_ && is_exact(a) != is_exact(b)) return is_exact(b);
+    return a.worth() < b.worth();
+  }
+
+  /// A check that compares more strictly than the MEP's verification refuses what lost digits, and will refuse the next that
+  /// loses as many: minutes each.
+  void leave_out_what_is_no_more_exact_than(const Way& refused) {
+    auto lost = ulps_lost(refused);
+    if (!lost || *lost == 0) return;
+    char ulps[32];
+    std::snprintf(ulps, sizeof ulps, "%.4g", *lost);
+    const std::string distance = std::string("its results lay up to ") + ulps + " units in the last place from the recorded ones";
+    tried_why_ += "; in the MEP, " + distance + ", which may be what the check refused";
+    exact_first_ = true;
+    size_t count = std::erase_if(ways_, [&](auto& way) { return ulps_lost(way).value_or(0) >= *lost; });
+    if (count > 0) left_out_.push_back(counted(count, "other") + " not tried: the check refused " + tried_label_ + ", and their results lie as far from the recorded ones, or further");
+    say(tried_label_ + ": " + distance + ", which may be what the check refused; " +
+        (ways_.empty() ? "no other candidate that promises a gain is nearer to them" : "going on with candidates that are nearer to them, the equal ones first"));
   }
 
   static Prediction predicted(const Way& way) { return {way.speedup(), way.share, way.others}; }
@@ -340,7 +372,8 @@ class Choice {
   std::map<std::string, int> reasons_;
   std::vector<std::string> passed_over_, left_out_;
   std::map<Bindings, std::vector<OtherKernel>> weighed_;  ///< By the new values of shared knobs.
-  std::string first_refusal_, first_loss_, tried_label_;
+  std::string first_refusal_, first_loss_, tried_label_, tried_why_;
+  bool exact_first_ = false;               ///< The check has refused a candidate that had lost digits.
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, weighings_ = 0;
 };
 

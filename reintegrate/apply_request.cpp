@@ -67,7 +67,10 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   KERNELIFT_ASSIGN(auto trials, run.history());
   auto rank = [](const RunTrial& trial) { return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low()); };
   for (auto& trial : trials) {
-    if (trial.candidate.tier == "baseline") continue;
+    if (trial.candidate.tier == "baseline") {
+      offer.own_ulps = trial.counter("largest_ulps");
+      continue;
+    }
     ++offer.tried;
     bool patch = trial.applicable() && trial.figures().speedup_low() > kSmallestGain;
     bool embed = embedding != Embedding::Never && embedded_gain(trial).low > kSmallestGain;

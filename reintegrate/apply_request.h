@@ -34,6 +34,7 @@ struct RunOffer {
   std::vector<KernelShare> shares;   ///< Empty: not known.
   std::vector<std::string> recorded; ///< The command whose run they are of.
   double kernel_share = 0;           ///< Of them, the kernel's; 0: unknown.
+  double own_ulps = 0;               ///< How far the original's results lie from the recorded ones, in units of the last place.
   size_t tried = 0;                  ///< Candidates of the run, good and bad.
   std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
   std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded; one that is confirmed, if any is.

@@ -141,6 +141,39 @@ TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
   EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos);
 }
 
+TEST_F(ApplyBest, GoesOnWithWhatLosesNoDigitsWhenTheCheckRefusesOneThatDoes) {
+  auto lost = [&](double ulps) {
+    auto& trial = offer.promising.back();
+    (trial.confirmed ? *trial.confirmed : trial.verdict).counters["largest_ulps"] = ulps;
+  };
+  offer.own_ulps = 1;
+  confirmed(2, "0.05", "0.02);  // wrong ("), lost(40);
+  confirmed(1.9, "0.05", "0.03);  // wrong ("), lost(60);
+  confirmed(1.7, "0.05", "0.04"), lost(7);
+  confirmed(1.5, "0.05", "0.01"), lost(1);
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 4) << "as exact as the original";
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos) << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].find("up to 40 units in the last place from the recorded ones"), std::string::npos) << report.passed_over[0];
+  EXPECT_NE(said.find("going on with candidates that are nearer to them"), std::string::npos) << said;
+  EXPECT_EQ(said.find("trying the next, #2"), std::string::npos) << said;
+}
+
+TEST_F(ApplyBest, EndsWhereAllOthersLoseAsManyDigitsAsWhatTheCheckRefused) {
+  for (double speedup : {2.0, 1.9}) {
+    confirmed(speedup, "0.05", "0.02);  // wrong " + std::to_string(speedup) + " (");
+    offer.promising.back().confirmed->counters["largest_ulps"] = 40;
+  }
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
+  EXPECT_EQ(report.candidate, 1);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes.back().find("1 other not tried: the check refused #1"), std::string::npos) << report.notes.back();
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+}
+
 TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
   request.trial = {.most_pairs = 6};
   confirmed(2, "0.05", "0.06");

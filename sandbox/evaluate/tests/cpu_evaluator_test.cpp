@@ -58,6 +58,14 @@ TEST_F(CpuEvaluatorTest, AcceptsTheOriginalAsItself) {
   EXPECT_TRUE(verdict.device.starts_with("cpu: ")) << verdict.device;
 }
 
+TEST_F(CpuEvaluatorTest, NotesHowFarWhatIsRightLiesFromTheRecordedAnswers) {
+  Verdict exact = evaluate(body("  if (i < n) out[i] = (in[i] * factor + bias) * (n < 0 ? 2.0f : 1.0f);\n"));
+  Verdict off = evaluate(body("  if (i < n) out[i] = (in[i] * factor + bias) * 1.0000005f;\n"));
+  ASSERT_TRUE(exact.ok() && off.ok()) << exact.text() << "; " << off.text();
+  ASSERT_TRUE(exact.counters.contains("largest_ulps"));
+  EXPECT_GE(off.counters["largest_ulps"], exact.counters["largest_ulps"] + 3);
+}
+
 TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
   Verdict verdict =
       evaluate(body("  if (i < n) { float x = in[i]; out[i] = x * factor + bias + 0.0f * (float)(i & 1); }\n"));

@@ -117,6 +117,7 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
     judged.failure = TrialFailure{Outcome::WroteOutside, where.empty() ? memory_->neighbourhood(place.memory, found->front().address) : where};
     return judged;
   }
+  for (auto& finding : *found) judged.largest_ulps = std::max(judged.largest_ulps, judging::from_bits(finding.largest_ulps));
   bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });
   if (!clean) memory_->launched(place.memory, true);
   size_t next = 1;
@@ -194,6 +195,7 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
 
 bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict, Before before) {
   Judged judged = run(code, place, before, false);
+  verdict.counters["largest_ulps"] = std::max(verdict.counters["largest_ulps"], judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;
   verdict.stage = stage, verdict.instance = mep_.instances[place.instance].id;
   if (judged.failure) {

@@ -84,6 +84,7 @@ class GpuRunner {
     size_t bad_buffer = 0;
     std::set<size_t> altered;             ///< Regions whose numbers are not to the last bit as they should be.
     double seconds = 0;
+    double largest_ulps = 0;              ///< Of what is right: how far from the answer, in units of the last place.
   };
   /// An entry of memory_->instances() and the recorded instance whose launch it is for: perturbed inputs add entries.
   struct Place {
