@@ -139,6 +139,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   ApplyReport& report = *applied;
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
+  else for (auto& note : report.notes) context.note("apply: " + note);  // People who wait for the whole loop read along.
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;
   return report.kept() ? Exit::Done : Exit::No;
 }
