@@ -34,6 +34,7 @@ const Entry* entry_called(const std::string& name) {
 
 std::vector<Point> Searcher::ask(size_t count) {
   std::vector<Point> points;
+  if (space_.count() == 0) return points;
   while (points.size() < count) {
     std::optional<Point> point;
     for (int tries = 0; tries < kStaleAnswers; ++tries) {
@@ -59,7 +60,6 @@ void Searcher::tell(const Observation& observation) {
 }
 
 std::optional<Point> Searcher::fresh() {
-  if (space_.count() == 0) return std::nullopt;
   for (int draw = 0; draw < kFreshDraws; ++draw) {
     Point point = space_.sample(random_);
     if (!visited(point)) return point;

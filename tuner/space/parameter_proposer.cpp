@@ -56,7 +56,7 @@ bool ParameterProposer::moves_dead_parameter(const Base& base, const Point& poin
 
 void ParameterProposer::start_searcher(Base& base) {
   if (probing_ == &base) probing_ = nullptr;
-  // Parameters from last to first, so that indices stay right while some are frozen.
+  // Frozen ones keep their place, so indices stay right.
   std::vector<size_t> dead;
   const auto& parameters = base.space->space().parameters();
   for (size_t p = 0; p < parameters.size(); ++p) {

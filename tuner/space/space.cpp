@@ -258,7 +258,7 @@ std::vector<Point> Space::neighbours(const Point& point, bool near) const {
 Point Space::start(Random& random) const {
   Point point;
   for (auto& parameter : parameters_) point.push_back(parameter.start);
-  if (valid(point)) return point;
+  if (valid(point) || count_ == 0) return point;  // Where nothing is valid, there is nothing to sample.
   constexpr int kDraws = 256;
   Point best;
   size_t fewest = SIZE_MAX;

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "tuner/search/searcher.h"
+
 namespace kernelift {
 namespace {
 
@@ -86,6 +88,13 @@ TEST(Space, AConstraintThatCannotBeComputedIsViolated) {
 TEST(Space, AnUnsatisfiableConstraintLeavesNothing) {
   EXPECT_EQ(Space::create({{"a", {1, 2}}}, {parse("a > 5")})->count(), 0);
   EXPECT_EQ(Space::create({{"a", {1, 2}}}, {parse("0")})->count(), 0);
+}
+
+TEST(Space, NothingIsDrawnFromWhereNothingIsLeft) {
+  Space space = *Space::create({{"a", {1, 2}}}, {parse("a > 5")});
+  Random random(1);
+  EXPECT_FALSE(space.valid(space.start(random)));
+  for (auto& strategy : searcher_names()) EXPECT_TRUE((*make_searcher(strategy, space, 1))->ask(1).empty()) << strategy;
 }
 
 TEST(Space, NamesTheUnknownParameterOfAConstraint) {
