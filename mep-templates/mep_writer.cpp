@@ -418,7 +418,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   LanguageWords words = words_of(mep.language);
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
-  for (auto piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
+  for (const auto& piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
                      fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_launch.h",
                      fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
                      fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {

@@ -27,9 +27,7 @@ constexpr auto kEndLimit = std::chrono::seconds(10);
 
 template <size_t N>
 void put(char (&into)[N], std::string_view text) {
-  size_t size = std::min(text.size(), N - 1);
-  std::memcpy(into, text.data(), size);
-  into[size] = 0;
+  into[text.copy(into, N - 1)] = 0;
 }
 template <size_t N>
 std::string get(const char (&from)[N]) {

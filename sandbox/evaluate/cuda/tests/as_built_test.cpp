@@ -114,7 +114,7 @@ class LikeNvcc {
     std::string blank = source(0, 0), root = folder_.path();
     size_t at = blank.find("mark_");
     std::string mark = blank.substr(at, blank.find(';', at) - at);
-    for (auto [word, value] : {std::pair{"MARK", mark}, {"ROOT", root}, {"NVCC", nvcc->program().string()}})
+    for (const auto& [word, value] : {std::pair{"MARK", mark}, {"ROOT", root}, {"NVCC", nvcc->program().string()}})
       for (size_t found = text.find(word); found != text.npos; found = text.find(word, found + value.size())) text.replace(found, 4, value);
     program_ = folder_.path() / "bin" / "nvcc";
     EXPECT_TRUE(write_atomically(folder_.path() / "source", blank).ok() && write_atomically(folder_.path() / "image", image.image).ok());
