@@ -168,7 +168,8 @@ void ReplayMemory::describe(const Mep& mep) {
       mapped.yardstick = Yardstick(ElementLayout::parse(region.element));
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
       mapped.writes = written.of(instance, region);
-      mapped.name = named ? mep.parameters[region.parameter].name : region.reached_from;
+      mapped.name = named ? mep.parameters[region.parameter].name : "";
+      if (mapped.name.empty()) mapped.name = region.reached_from.empty() ? "memory" : region.reached_from;
       memory.regions.push_back(std::move(mapped));
     }
     std::sort(memory.regions.begin(), memory.regions.end(), [](auto& a, auto& b) { return a.address < b.address; });

@@ -126,8 +126,7 @@ bool Runner::verify(Trial& trial, size_t instance, Stage stage, Verdict& verdict
   auto failure = trial.run(Side::Candidate, instance);
   if (failure && ended()) cut_ = true;
   if (!ran(failure, instance, verdict)) return false;
-  compare(instance, &verdict);
-  if (!verdict.buffer.empty()) {
+  if (!std::ranges::all_of(compare(instance, &verdict), &BufferReport::pass)) {
     verdict.outcome = Outcome::Wrong;
     return false;
   }

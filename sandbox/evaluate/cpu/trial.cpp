@@ -55,6 +55,7 @@ Trial::~Trial() {
 }
 
 TrialFailure Trial::post_mortem(Arrival how, size_t instance) {
+  if (pid_ <= 0) return {Outcome::Crashed, "the candidate's process has ended before"};  // To signal -1 is to signal everybody.
   kill(pid_, how == Arrival::Closed ? SIGCONT : SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}

@@ -371,6 +371,18 @@ TEST(CpuEvaluator, JudgesNothingWhereTheOriginalCannotBeMeasuredAgain) {
   EXPECT_TRUE(answer.ok()) << answer.text();
 }
 
+TEST(CpuEvaluator, FindsAWrongAnswerInABufferWithoutAName) {
+  MepFixture fixture = scale_mep();
+  fixture.mep.parameters[1].name = "";
+  for (auto& instance : fixture.mep.instances) instance.regions[1].reached_from = "";
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Candidate candidate;
+  candidate.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n  out[0] = in[0] * factor + bias;\n}\n";
+  Verdict verdict = (*made)->submit(candidate).get();
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+}
+
 TEST(CpuEvaluator, RefusesAMepWithNothingToTuneOn) {
   MepFixture fixture = scale_mep();
   for (auto& instance : fixture.mep.instances) instance.held_out = true;
