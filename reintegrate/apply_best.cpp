@@ -338,8 +338,8 @@ class Choice {
                           "): there is nothing to apply");
     if (o.compiler_gain) {
       const Candidate& candidate = o.compiler_gain->candidate;
-      std::string recipe = candidate.recipe.text();  // Of the compiler tier's own candidates it is the note.
-      if (candidate.note.find(recipe) != std::string::npos) recipe.clear();
+      std::string recipe = candidate.recipe.text();
+      if (candidate.tier == "compiler") recipe.clear();  // It is the note.
       std::string gain = "in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + (recipe.empty() ? "" : " with ") + recipe +
                          ", which the application's own compiler is not told by its source";
       if (!o.compiler_gain->confirmed)

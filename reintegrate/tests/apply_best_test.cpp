@@ -282,10 +282,12 @@ TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
   EXPECT_NE(report.error().message.find("with O1"), std::string::npos) << report.error().message;
-  offer.compiler_gain->candidate.tier = "compiler", offer.compiler_gain->candidate.note = "O1";
+  offer.compiler_gain->candidate.tier = "compiler", offer.compiler_gain->candidate.note = "default<O1>";
+  offer.compiler_gain->candidate.recipe = {};
+  offer.compiler_gain->candidate.recipe.passes = "default<O1>";
   report = go();
-  EXPECT_NE(report.error().message.find("(compiler: O1, "), std::string::npos) << report.error().message;
-  EXPECT_EQ(report.error().message.find("with O1"), std::string::npos) << "once is enough: " << report.error().message;
+  EXPECT_NE(report.error().message.find("(compiler: default<O1>, "), std::string::npos) << report.error().message;
+  EXPECT_EQ(report.error().message.find(" with "), std::string::npos) << "once is enough: " << report.error().message;
 }
 
 TEST_F(ApplyBest, DoesNotDenyAGainOfTheCompilerRecipeThatIsNotConfirmed) {
