@@ -197,7 +197,7 @@ class Choice {
   Result<bool> plan(const Way& way) {
     ApplyRequest& r = offer_.request;
     auto pass = [&](const Error& error) {
-      if (first_refusal_.empty()) first_refusal_ = label(way) + ": " + error.message;
+      if (refusals_++ == 0) first_refusal_ = label(way) + ": " + error.message;
       pass_over(label(way), error.message);
       return false;
     };
@@ -326,7 +326,10 @@ class Choice {
 
   Error nothing() const {
     const RunOffer& o = offer_;
-    if (!first_refusal_.empty())
+    if (refusals_ > 0 && refusals_ < passed_over_.size())
+      return refused("of the " + std::to_string(passed_over_.size()) + " candidates that promised a gain " + std::to_string(refusals_) +
+                     " cannot be patched into the application, and no other held up; the best that cannot, " + first_refusal_);
+    if (refusals_ > 0)
       return refused((passed_over_.size() == 1 ? "the one candidate that promises a gain cannot be patched into the application, "
                                                : "none of the " + std::to_string(passed_over_.size()) +
                                                      " candidates that promise a gain can be patched into the application; the best, ") +
@@ -374,6 +377,7 @@ class Choice {
   std::map<Bindings, std::vector<OtherKernel>> weighed_;  ///< By the new values of shared knobs.
   std::string first_refusal_, first_loss_, tried_label_, tried_why_;
   bool exact_first_ = false;               ///< The check has refused a candidate that had lost digits.
+  size_t refusals_ = 0;                    ///< Of those passed over: no patch can say them.
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, weighings_ = 0;
 };
 

@@ -255,6 +255,16 @@ TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
+TEST_F(ApplyBest, CallsOnlyThoseUnpatchableThatAre) {
+  unpatchable(3);
+  screened(2, "0.05", "0.02");
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Refused);
+  EXPECT_TRUE(report.error().message.starts_with("of the 2 candidates that promised a gain 1 cannot be patched into the application, and no other held up; the best that cannot, #1"))
+      << report.error().message;
+}
+
 TEST_F(ApplyBest, AnswersNoWhenNothingHoldsUp) {
   screened(2, "0.05", "0.02");
   screened(1.5, "0.05", "0.03");
