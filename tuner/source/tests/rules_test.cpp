@@ -286,6 +286,14 @@ TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"), "");
 }
 
+TEST(Reciprocal, LeavesReciprocalsAsTheyAre) {
+  const std::string loop = "  for (int i = 0; i < n; ++i)\n    y[i] = y[i] ";
+  const std::string rest = "  y[0] = 1.f / h;\n  y[1] = 1 / h;\n}\n", head = "__global__ void k(float *y, float h, int n) {\n";
+  std::string once = after("reciprocal", head + loop + "/ h;\n" + rest);
+  EXPECT_THAT(once, AllOf(HasSubstr("y[i] * (1.0f / h);"), HasSubstr(rest)));
+  EXPECT_EQ(after("reciprocal", head + loop + "* (1.0f / h);\n" + rest), "") << "its own result";
+}
+
 TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
   EXPECT_THAT(after("reciprocal", "__global__ void k(double *y, double h, double g) {\n  y[0] = y[1] / h + y[2] / g;\n  y[3] = y[4] / h;\n}\n"),
               HasSubstr("y[0] = y[1] * (1.0 / h) + y[2] / g;\n  y[3] = y[4] * (1.0 / h);"));

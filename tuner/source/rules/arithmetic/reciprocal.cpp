@@ -30,6 +30,14 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   return !base->isTypeDependent() && base->getType()->isRealFloatingType() && !source.spelled(base).empty() && is_invariant(base, {});
 }
 
+/// A reciprocal already, perhaps this rule's own.
+bool divides_one(const clang::BinaryOperator* division) {
+  auto* dividend = division->getLHS()->IgnoreParenImpCasts();
+  if (auto* number = llvm::dyn_cast<clang::FloatingLiteral>(dividend)) return number->getValueAsApproximateDouble() == 1;
+  auto* integer = llvm::dyn_cast<clang::IntegerLiteral>(dividend);
+  return integer && integer->getValue() == 1;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions()) {
@@ -38,7 +46,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     auto convert = [&](const clang::BinaryOperator* division, const std::set<const clang::VarDecl*>& changed) {
       clang::QualType type = division->getType();
       auto* divisor = division->getRHS();
-      if (type->isDependentType() || !type->isRealFloatingType() || !is_invariant(divisor, changed)) return;
+      if (type->isDependentType() || !type->isRealFloatingType() || divides_one(division) || !is_invariant(divisor, changed)) return;
       auto operation = source.offset(division->getOperatorLoc());
       auto range = source.span(divisor);
       if (!operation || !range) return;
