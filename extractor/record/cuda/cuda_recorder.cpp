@@ -426,7 +426,8 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
     std::lock_guard lock(turn_);
     if (!run.name) {
       // The first are kept at once: what follows may be minutes of the application's without a launch, and its end.
-      if (!times_kept_ || std::chrono::steady_clock::now() - written_ >= kManifestEvery) write_manifest(false);
+      // Whoever asks for the last ones writes them itself: a slow disk must not keep CUPTI busy while the process ends.
+      if (!last_asked_ && (!times_kept_ || std::chrono::steady_clock::now() - written_ >= kManifestEvery)) write_manifest(false);
       return;
     }
     NamedProfile*& profile = by_pointer_[run.name];
@@ -527,6 +528,7 @@ void CudaRecorder::note_passed_over() {
 /// threads may be stuck in there, too, so it is a thread of our own that asks, and it is not waited for for ever.
 bool CudaRecorder::ask_for_the_last_durations() {
   if (in_a_signals_handler()) return false;
+  last_asked_ = true;
   auto answered = std::make_shared<std::atomic<bool>>(false);
   bool started = start_own_thread([this, answered] {
     if (activity_on_) flush_activity(cupti_);

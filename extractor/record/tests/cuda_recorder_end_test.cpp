@@ -112,6 +112,18 @@ TEST_F(CudaRecorderEndTest, EndsWithoutTheLastDurationsWhereCuptiDoesNotAnswer) 
   EXPECT_EQ(memory[0], 2);
 }
 
+TEST_F(CudaRecorderEndTest, WritesNoFileWhileCuptiTellsTheLastDurations) {
+  static std::function<double()> kept = [&] { return capture().ok() ? capture()->info().profile.at(0).total_us : -1; };
+  static double kept_meanwhile;
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  launch(memory, 1);
+  *reinterpret_cast<void (**)()>(dlsym(library_, "fake_delivered")) = [] { kept_meanwhile = kept(); };
+  recorder.finish();
+  EXPECT_EQ(kept_meanwhile, 0) << "a slow disk would keep CUPTI busy while the process ends";
+  EXPECT_GT(kept(), 0);
+}
+
 TEST_F(CudaRecorderEndTest, AsksCuptiForNothingWhereASignalsHandlerEndsIt) {
   static CudaRecorder* recorder;
   recorder = &start();
