@@ -278,7 +278,9 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       GpuBuffer buffer;
       buffer.name = variable.key, buffer.size = variable.size;
       buffer.yardstick = Yardstick(ElementLayout::parse(variable.element));
-      KERNELIFT_TRY(images.fill_in(buffer, variable.before, variable.after, {}));
+      PointerLayout pointers;
+      if (variable.element == "pointer") pointers = {sizeof(uint64_t), {0}};
+      KERNELIFT_TRY(images.fill_in(buffer, variable.before, variable.after, pointers));
       instance.variables.push_back(std::move(buffer));
     }
     find_slots(recorded, live_of, given_of, instance);

@@ -500,6 +500,33 @@ TEST(GpuRunner, RelocatesTheArgumentsThatAreAddressesByTheirTypesWhereverTheyLie
   EXPECT_EQ(now[1], words[1]);
 }
 
+TEST(GpuRunner, RelocatesTheAddressesThatModuleVariablesHold) {
+  MepFixture fixture = scale();
+  const uint64_t recorded = kTestArena + 8;
+  for (const char* element : {"pointer", "unsigned long"}) {
+    MepVariable variable;
+    variable.name = variable.key = element, variable.element = element, variable.size = sizeof recorded;
+    variable.before = variable.after = *Mep::store(fixture.path(), std::as_bytes(std::span(&recorded, 1)));
+    fixture.mep.instances[0].variables.push_back(variable);
+  }
+  FakeDevice device(images());
+  device.refused.insert(kTestArena);
+  auto memory = GpuMemory::place(device, fixture.mep, fixture.path());
+  ASSERT_TRUE(memory.ok()) << memory.error().message;
+  auto& instance = (*memory)->instances()[0];
+  auto in = std::find_if(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.name == "in"; });
+  ASSERT_NE(in, instance.regions.end());
+  auto value = [&](const std::string& name) {
+    auto found = std::find_if(instance.variables.begin(), instance.variables.end(), [&](auto& variable) { return variable.name == name; });
+    uint64_t word = 0;
+    EXPECT_TRUE(device.read(found->given, std::as_writable_bytes(std::span(&word, 1))).ok());
+    return word;
+  };
+  EXPECT_NE(in->live, kTestArena);
+  EXPECT_EQ(value("pointer"), in->live + 8);
+  EXPECT_EQ(value("unsigned long"), recorded) << "a number that looks like an address";
+}
+
 TEST(GpuRunner, SaysHowManyBytesDoNotFit) {
   MepFixture fixture = scale(1 << 20);
   FakeDevice device(images());
