@@ -422,6 +422,7 @@ void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured
 void CudaRecorder::kernel_ran(const KernelRun& run) {
   if (off_ || (inside_recorder() && !our_own_call())) return;
   Inside inside;
+  if (last_asked_) ++heard_;
   try {
     std::lock_guard lock(turn_);
     if (!run.name) {
@@ -525,7 +526,8 @@ void CudaRecorder::note_passed_over() {
 }
 
 /// Not where a signal's handler ends the process: what it interrupted may hold locks of CUPTI's and the driver's. Other
-/// threads may be stuck in there, too, so it is a thread of our own that asks, and it is not waited for for ever.
+/// threads may be stuck in there, too, so it is a thread of our own that asks. It is waited for while it is told
+/// anything: a process that goes on with CUPTI busy may not get to its end.
 bool CudaRecorder::ask_for_the_last_durations() {
   if (in_a_signals_handler()) return false;
   last_asked_ = true;
@@ -536,8 +538,10 @@ bool CudaRecorder::ask_for_the_last_durations() {
     *answered = true;
   });
   auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (started && !*answered && std::chrono::steady_clock::now() < deadline)
+  for (uint64_t heard = 0; started && !*answered && std::chrono::steady_clock::now() < deadline;) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (uint64_t now = heard_; now != heard) heard = now, deadline = std::chrono::steady_clock::now() + kPatience;
+  }
   return *answered;
 }
 

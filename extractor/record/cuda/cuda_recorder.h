@@ -118,6 +118,7 @@ class CudaRecorder {
   std::chrono::steady_clock::time_point written_{};
   bool times_kept_ = false;  ///< The file says of some kernel how long it took.
   std::atomic<bool> last_asked_{false};
+  std::atomic<uint64_t> heard_{0};  ///< Since then.
   double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
 };
 

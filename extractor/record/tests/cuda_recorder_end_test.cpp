@@ -11,6 +11,7 @@ namespace kernelift {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using CudaRecorderEndTest = CudaRecorderTest;
 
@@ -122,6 +123,18 @@ TEST_F(CudaRecorderEndTest, WritesNoFileWhileCuptiTellsTheLastDurations) {
   recorder.finish();
   EXPECT_EQ(kept_meanwhile, 0) << "a slow disk would keep CUPTI busy while the process ends";
   EXPECT_GT(kept(), 0);
+}
+
+TEST_F(CudaRecorderEndTest, WaitsForTheLastDurationsAsLongAsTheyCome) {
+  auto& recorder = start();
+  auto& memory = allocate(1000);
+  for (int i = 0; i < 10; ++i) launch(memory, 1);
+  *reinterpret_cast<int*>(dlsym(library_, "fake_slow")) = 300;  // Longer than it would wait in silence.
+  recorder.finish();
+  auto found = capture();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(omissions(*found), Not(HasSubstr("could not be asked for")));
+  EXPECT_EQ(found->info().profile.at(0).count, 10u);
 }
 
 TEST_F(CudaRecorderEndTest, AsksCuptiForNothingWhereASignalsHandlerEndsIt) {

@@ -80,7 +80,9 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t) {
   if (fake_delivered) fake_delivered();
   return CUPTI_SUCCESS;
 }
+int fake_slow = 0;  ///< Milliseconds for each record.
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
+  if (fake_slow) usleep(useconds_t(fake_slow) * 1000);
   auto* next = *record ? reinterpret_cast<uint8_t*>(*record) + sizeof(CUpti_ActivityKernel10) : buffer;
   if (next + sizeof(CUpti_ActivityKernel10) > buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(next);
