@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/model/fidelity.h"
+#include "core/toolchain/architecture.h"
 #include "core/toolchain/device_arguments.h"
 #include "sandbox/judge/yardstick.h"
 
@@ -364,8 +365,10 @@ std::string architecture_advice(const Mep& mep, const LanguageWords& words) {
   if (words.cmake != "CUDA") return "";
   size_t at = mep.captured_on.find("sm_");
   std::string arch = at == std::string::npos ? "native" : mep.captured_on.substr(at, mep.captured_on.find(':', at) - at);
-  return "For timings that mean something name the GPU: `nvcc -arch=" + arch + build_flags(mep, words) + " main.cu`" +
-         (arch == "native" ? "" : " (it was recorded there; `-arch=native` is this machine's)") + ".\n";
+  if (arch == "native") return "For timings that mean something name the GPU: `nvcc -arch=native" + build_flags(mep, words) + " main.cu`.\n";
+  auto target = TargetArchitecture::of(mep.architecture, arch);
+  return "For timings that mean something name the GPU: `nvcc " + target.nvcc_flag() + build_flags(mep, words) + " main.cu` (it was recorded there" +
+         (target.source == target.machine ? "; `-arch=native` is this machine's" : ", translated from code for " + target.source) + ").\n";
 }
 
 std::string readme_fidelity(const Mep& mep) {

@@ -137,6 +137,7 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
     if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
     FrontendOptions frontend;
     frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags, frontend.folder = folder.string();
+    if (!mep.architecture.empty()) frontend.arch = mep.architecture;
     made.clang_arguments.push_back(frontend_arguments(frontend));
   }
   return made;

@@ -179,7 +179,7 @@ Mep mep_from_json(const Json& from) {
   mep.proof_note = slice.at("proof_note");
   mep.unit = slice.at("unit");
   mep.compile_flags = slice.at("compile_flags").get<std::vector<std::string>>();
-  mep.headers = slice.at("headers");
+  mep.headers = slice.at("headers"), mep.architecture = slice.value("architecture", "");
   if (auto command = slice.find("compile_command"); command != slice.end())
     mep.compile_command = command->get<std::vector<std::string>>();
   mep.compile_folder = slice.value("compile_folder", "");
@@ -308,6 +308,7 @@ Status Mep::write(const fs::path& folder) const {
                     {"compile_command", compile_command},
                     {"compile_folder", compile_folder},
                     {"headers", headers},
+                    {"architecture", architecture},
                     {"origins", origins_to_json(origins)},
                     {"origin_hashes", origin_hashes},
                     {"functions", sliced},

@@ -116,6 +116,7 @@ struct Mep {
   std::vector<std::string> compile_command;              ///< The application's own for `unit`; empty: not known.
   std::string compile_folder;                            ///< Where it ran.
   std::vector<std::string> compile_flags;                ///< Device-relevant flags in clang's spelling: -std -D -I -ffast-math…
+  std::string architecture;                              ///< What kernel.cu is compiled for in the application: "sm_90"; empty: not known, or HIP.
   std::string headers = "lean";                          ///< lean | toolkit: the headers it was proven with.
   std::vector<LaunchSite> launches;
   std::vector<Knob> knobs;

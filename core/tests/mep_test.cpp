@@ -49,7 +49,7 @@ class MepTest : public ::testing::Test {
     instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40, 11.5, 13, 14.5, "nothing came between"};
     instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
     mep.functions = {{"app::clamp", "/app/smooth.cu", 4, 9, true}}, mep.linked = {"other.cu"};
-    mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build";
+    mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build", mep.architecture = "sm_75";
     mep.instances = {instance};
     mep.captured_on = "cpu", mep.app_root = "/app", mep.tolerance = {1e-5, 1e-8};
     return mep;

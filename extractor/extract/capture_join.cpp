@@ -93,12 +93,14 @@ std::optional<bool> CaptureJoin::is_code_of(const CapturedInstance& instance, co
   std::string_view ran = cubin_code(code_of(instance), kernel.key);
   if (ran.empty() || instance.settings.binary_version == 0) return std::nullopt;
   std::string arch = "sm_" + std::to_string(instance.settings.binary_version);
-  auto [built, fresh] = built_.try_emplace(kernel.tu + " " + arch);
+  auto [built, fresh] = built_.try_emplace(kernel.tu + " " + std::to_string(instance.settings.ptx_version) + " " + arch);
   if (fresh) {
     auto unit = std::find_if(index_.units.begin(), index_.units.end(), [&](auto& one) { return one.file == kernel.tu; });
     if (unit == index_.units.end()) return std::nullopt;
     NvccOptions options;
-    options.command = unit->command, options.folder = unit->folder, options.arch = arch;
+    options.command = unit->command, options.folder = unit->folder, options.target = {arch, arch};
+    if (auto command = parse_compiler_command(unit->command, unit->folder); command.ok() && instance.settings.ptx_version)
+      options.target = TargetArchitecture::of(architecture_that_ran(*command, instance.settings.ptx_version), arch);
     // The file is compiled from a place of its own: what stands beside it must be found from there.
     options.command.push_back("-I" + std::filesystem::path(kernel.tu).parent_path().string());
     auto nvcc = NvccCompiler::find(options);

@@ -159,7 +159,7 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.origins = slice.origins, mep.origin_hashes = hashes_of(slice.origins);
   mep.functions = slice.functions, mep.linked = linked_files(index, kernel, slice);
   mep.unit = kernel.tu, mep.app_root = index.root;
-  mep.compile_flags = slice.compile_flags;
+  mep.compile_flags = slice.compile_flags, mep.architecture = slice.architecture;
   for (auto& unit : index.units)
     if (unit.file == kernel.tu) mep.compile_command = unit.command, mep.compile_folder = unit.folder;
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
@@ -276,12 +276,16 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   if (place.filename().empty()) place = place.parent_path();
   KERNELIFT_TRY(check_place(place));
 
-  KERNELIFT_ASSIGN(Slice slice, slice_kernel(index, *kernel, {}));
+  SliceOptions slicing;
+  for (auto* instance : recorded)
+    if (slicing.ptx_version == 0) slicing.ptx_version = instance->settings.ptx_version;
+  KERNELIFT_ASSIGN(Slice slice, slice_kernel(index, *kernel, slicing));
   guard_instantiation(slice);
   FrontendOptions frontend;
   frontend.language = index.language.empty() ? "cuda" : index.language;
   frontend.headers = slice.headers;
   frontend.flags = slice.compile_flags;
+  if (!slice.architecture.empty()) frontend.arch = slice.architecture;
   KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
   if (!facts.undefined.empty() && is_relocatable(index, *kernel))
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +

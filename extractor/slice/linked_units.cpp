@@ -6,6 +6,7 @@
 
 #include "clang/AST/Decl.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/architecture.h"
 #include "extractor/scan/kernel_finder.h"
 
 namespace kernelift {
@@ -46,8 +47,9 @@ std::string identifier(const std::string& mangled) {
 
 }  // namespace
 
-Result<LinkedUnits> LinkedUnits::begin(const ScanIndex& index, const ScannedUnit& first) {
+Result<LinkedUnits> LinkedUnits::begin(const ScanIndex& index, const ScannedUnit& first, int ptx_version) {
   KERNELIFT_ASSIGN(UnitCommand command, command_of(first));
+  if (!command.hip) command.arch = architecture_that_ran(command.parsed, ptx_version);
   return LinkedUnits(index, std::move(command));
 }
 

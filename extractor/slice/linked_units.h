@@ -17,8 +17,8 @@ namespace kernelift {
 
 class LinkedUnits {
  public:
-  /// `first` holds the kernel. EXPECTS: both outlive this.
-  static Result<LinkedUnits> begin(const ScanIndex& index, const ScannedUnit& first);
+  /// `first` holds the kernel, whose code was compiled for `ptx_version` (90; 0: not known). EXPECTS: both outlive this.
+  static Result<LinkedUnits> begin(const ScanIndex& index, const ScannedUnit& first, int ptx_version = 0);
 
   /// How to read what there is by now: the first unit's own command, or that for one text of all.
   const UnitCommand& command() const { return command_; }

@@ -6,10 +6,14 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 
+#include "core/toolchain/architecture.h"
 #include "extractor/slice/ir_closure.h"
 #include "extractor/slice/ir_compare.h"
+#include "sandbox/compile/clang_job.h"
 
 namespace kernelift {
 namespace {
@@ -76,6 +80,22 @@ ProofOutcome prove_equal(const std::string& original, const std::string& slice, 
                      : "the device code of slice and original unit is equal: instructions, flags, attributes, callees, "
                        "variables and their initial values";
   return outcome;
+}
+
+int passes_that_fail(const std::string& text, const FrontendOptions& options) {
+  int failed = 0;
+  for (const char* pass : {"--cuda-host-only", "--cuda-device-only"}) {
+    FrontendOptions other = options;
+    if (std::string_view(pass) == "--cuda-device-only") other.arch = newest_architecture({});
+    std::vector<std::string> arguments = frontend_arguments(other);
+    std::ranges::replace(arguments, std::string("--cuda-device-only"), std::string(pass));
+    if (!other.folder.empty()) arguments.push_back("-working-directory=" + other.folder);
+    std::string file = std::filesystem::absolute(std::filesystem::path(other.folder) / other.file_name).string();
+    arguments.insert(arguments.end(), {"-fsyntax-only", file});
+    auto jobs = clang_jobs(arguments);
+    failed += !jobs.ok() || !run_clang_job(jobs->front(), {{file, text}}).ok();
+  }
+  return failed;
 }
 
 }  // namespace kernelift

@@ -19,4 +19,8 @@ struct ProofOutcome {
 ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled,
                          const FrontendOptions& options);
 
+/// In how many of the other passes that plain nvcc makes of a text it cannot be read: the host's, where there is no
+/// __CUDA_ARCH__, and the one for the GPU that nvcc builds for unless it is told another.
+int passes_that_fail(const std::string& text, const FrontendOptions& options);
+
 }  // namespace kernelift

@@ -24,7 +24,8 @@ namespace {
 /// All that is taken from the one parse.
 struct Parsed {
   bool found = false;
-  std::vector<SliceText> slices;  ///< From exact to generous; empty if none can be cut.
+  std::vector<SliceText> slices;    ///< From exact to generous; empty if none can be cut.
+  std::vector<SliceText> resolved;  ///< Each of those less what its conditionals leave out.
   SliceText whole;
   std::string device_only;  ///< The unit less its host bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
@@ -86,7 +87,10 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
     }
     SliceText text = write_slice(unit, items, closure);
     if (!parsed.instantiation.empty()) append_line(text, parsed.instantiation);
-    if (parsed.slices.empty() || parsed.slices.back().text != text.text) parsed.slices.push_back(std::move(text));
+    if (!parsed.slices.empty() && parsed.slices.back().text == text.text) continue;
+    parsed.slices.push_back(std::move(text));
+    parsed.resolved.push_back(write_slice(unit, items, closure, Conditionals::Resolved));
+    if (!parsed.instantiation.empty()) append_line(parsed.resolved.back(), parsed.instantiation);
   }
   parsed.whole = write_whole_unit(unit);
   SliceText device_only = write_whole_unit(unit, host_bodies(unit, items));
@@ -125,7 +129,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   if (unit == index.units.end())
     return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name +
                        "; run `kernelift scan` again");
-  KERNELIFT_ASSIGN(LinkedUnits units, LinkedUnits::begin(index, *unit));
+  KERNELIFT_ASSIGN(LinkedUnits units, LinkedUnits::begin(index, *unit, options.ptx_version));
   HeaderSet headers = unit->headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
 
   Parsed parsed;
@@ -147,7 +151,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.instantiation = parsed.instantiation;
   slice.constants = std::move(parsed.constants), slice.functions = std::move(parsed.functions);
   FrontendOptions frontend = frontend_options(units.command(), headers);
-  slice.compile_flags = frontend.flags;
+  slice.compile_flags = frontend.flags, slice.architecture = units.command().arch;
   slice.headers = headers;
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
     slice.mode = mode;
@@ -166,6 +170,11 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
     if (proof.slice_compiles && !proof.original_compiles)
       proof = prove_without_host(parsed, text, kernel, frontend, proof);
     if (proof.equal) {
+      // What only another GPU's branch or the host's uses is not in the slice: a branch that misses it goes as well.
+      SliceText& resolved = parsed.resolved[static_cast<size_t>(&text - parsed.slices.data())];
+      int failing = resolved.text == text.text ? 0 : passes_that_fail(text.text, frontend);
+      if (failing > 0 && passes_that_fail(resolved.text, frontend) < failing && prove_equal(text.text, resolved.text, kernel.mangled, frontend).equal)
+        text = std::move(resolved);
       fill(text, "slice", true, proof.note);
       return slice;
     }

@@ -14,6 +14,7 @@ namespace kernelift {
 
 struct SliceOptions {
   bool prove = true;
+  int ptx_version = 0;                ///< What the code that ran was compiled for (90); 0: not known.
   bool whole_unit_on_failure = true;  ///< Otherwise a slice that cannot be proven is an Error.
 };
 
@@ -38,6 +39,7 @@ struct Slice {
   std::string instantiation;        ///< The explicit instantiation at the end of text; empty for a plain function.
   std::vector<SlicedFunction> functions;  ///< The application's, as far as the device may run them.
   std::vector<Knob> knobs;          ///< Those of the scan whose value is spelled in text.
+  std::string architecture;         ///< What the text was read for: "sm_90"; empty: HIP, whose text is the same for all.
   std::vector<std::string> compile_flags;  ///< Device-relevant, clang's spelling.
   HeaderSet headers = HeaderSet::Lean;     ///< The set it was proven with.
   std::vector<std::string>

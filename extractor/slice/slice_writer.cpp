@@ -229,8 +229,8 @@ struct Element {
 
 class SliceWriter {
  public:
-  SliceWriter(const ParsedUnit& unit, const SourceItems& items, const Closure& closure)
-      : unit_(unit), items_(items), closure_(closure), writer_(unit, closure.cuts) {}
+  SliceWriter(const ParsedUnit& unit, const SourceItems& items, const Closure& closure, Conditionals conditionals)
+      : unit_(unit), items_(items), closure_(closure), conditionals_(conditionals), writer_(unit, closure.cuts) {}
 
   SliceText run() {
     includes();
@@ -357,7 +357,7 @@ class SliceWriter {
       else torn |= depth == 0;
       if (conditional.kind == ConditionalRecord::Kind::Endif && depth > 0) --depth;
     }
-    if (!torn && depth == 0) return all;
+    if (conditionals_ == Conditionals::Kept && !torn && depth == 0) return all;
     llvm::StringRef text = unit_.text(element.file);
     auto remove = [&](unsigned begin, unsigned end) {
       if (end < text.size() && text[end] == '\r') ++end;
@@ -406,6 +406,7 @@ class SliceWriter {
   const ParsedUnit& unit_;
   const SourceItems& items_;
   const Closure& closure_;
+  Conditionals conditionals_;
   Writer writer_;
   std::vector<Element> elements_;
   std::vector<const DeclContext*> open_;
@@ -419,8 +420,8 @@ void append_line(SliceText& slice, const std::string& line) {
   slice.origins.push_back({});
 }
 
-SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure) {
-  return SliceWriter(unit, items, closure).run();
+SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure, Conditionals conditionals) {
+  return SliceWriter(unit, items, closure, conditionals).run();
 }
 
 SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& cuts) {

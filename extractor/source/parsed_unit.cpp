@@ -13,6 +13,7 @@
 #include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Serialization/ASTReader.h"
 #include "core/base/file.h"
+#include "core/toolchain/architecture.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/compile/precompiled.h"
@@ -371,7 +372,7 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   FrontendOptions options;
   options.file_name = unit.file;
   options.language = unit.hip ? "hip" : "cuda";
-  if (!unit.hip && !unit.parsed.architectures.empty()) options.arch = unit.parsed.architectures.front();
+  if (!unit.hip) options.arch = unit.arch.empty() ? newest_architecture(unit.parsed) : unit.arch;
   options.headers = headers;
   options.flags = unit.parsed.frontend_flags();
   // One unit is read by itself, and its slice is a whole program: relocatable code would only add the unit's mark to the

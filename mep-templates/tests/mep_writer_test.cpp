@@ -145,6 +145,9 @@ TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   auto readme = *read_text(folder_ / "README.md");
   EXPECT_THAT(readme, HasSubstr("nvcc -rdc=true -Xptxas -dlcm=ca --maxrregcount 64 -extended-lambda main.cu"));
   EXPECT_THAT(readme, HasSubstr("nvcc -arch=sm_90 -rdc=true"));
+  program.mep.architecture = "sm_80";
+  ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder_).ok());
+  EXPECT_THAT(*read_text(folder_ / "README.md"), HasSubstr("nvcc -gencode=arch=compute_80,code=sm_90 -rdc=true"));
   EXPECT_THAT(readme, HasSubstr("Tolerance of floating-point buffers: 0.0001 relative"));
   EXPECT_THAT(readme, HasSubstr("compared with the cold time here"));
   EXPECT_THAT(readme, HasSubstr("launched with clusters of 8 blocks"));

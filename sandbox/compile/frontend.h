@@ -19,7 +19,8 @@ enum class HeaderSet { Lean, Toolkit };
 struct FrontendOptions {
   std::string file_name = "kernel.cu";       ///< For diagnostics and __FILE__.
   std::string language = "cuda";             ///< cuda | hip (through our thin header)
-  std::string arch = "sm_90";
+  std::string arch = "sm_90";                ///< What __CUDA_ARCH__ says.
+  std::string machine = {};                  ///< The GPU that code is generated for; empty: arch.
   HeaderSet headers = HeaderSet::Lean;
   std::vector<std::string> flags;            ///< -std -D -I -ffast-math… in clang's spelling.
   std::string folder;                        ///< Where relative -I count from.

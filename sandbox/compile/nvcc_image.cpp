@@ -168,13 +168,13 @@ std::vector<std::string> cubin_kernels(std::string_view cubin) {
   return names;
 }
 
-NvccOptions nvcc_options(const Mep& mep, const std::string& arch) {
+NvccOptions nvcc_options(const Mep& mep, const std::string& machine) {
   NvccOptions options;
   options.command = mep.compile_command, options.flags = mep.compile_flags;
   std::error_code code;
   if (fs::is_directory(mep.compile_folder, code)) options.folder = mep.compile_folder;
   else if (fs::path unit = fs::path(mep.unit).parent_path(); fs::is_directory(unit, code)) options.folder = unit;
-  options.arch = arch;
+  options.target = TargetArchitecture::of(mep.architecture, machine);
   return options;
 }
 
@@ -210,7 +210,7 @@ Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
 std::string NvccCompiler::command_text() const {
   std::vector<std::string> words = {program_.string()};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
-  for (const auto& word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
+  for (const auto& word : {options_.target.nvcc_flag(), std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
                     std::string("kernel.cu")})
     words.push_back(word);
   return join_command(words);
@@ -268,7 +268,7 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
   };
   std::vector<std::string> command = {program_.string()};
   command.insert(command.end(), arguments_.begin(), arguments_.end());
-  for (const auto& word : {"-arch=" + options_.arch, std::string("-cubin"), std::string("-o"), image, from})
+  for (const auto& word : {options_.target.nvcc_flag(), std::string("-cubin"), std::string("-o"), image, from})
     command.push_back(word);
   if (!run(command)) return reply;
   if (auto parsed = parse_compiler_command(command, options_.folder); parsed.ok() && parsed->relocatable) {
@@ -277,7 +277,7 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
     if (auto canonical = fs::canonical(program_, code); !code) real = canonical;
     fs::path toolkit = real.parent_path().parent_path();
     std::string linked = folder->path() / "linked.cubin";
-    if (!run({(real.parent_path() / "nvlink").string(), "-arch=" + options_.arch, "-L" + (toolkit / "lib64").string(),
+    if (!run({(real.parent_path() / "nvlink").string(), "-arch=" + options_.target.machine, "-L" + (toolkit / "lib64").string(),
               "-L" + (toolkit / "targets/x86_64-linux/lib").string(), image, "-lcudadevrt", "-o", linked}))
       return reply;
     image = linked;

@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/model/mep.h"
+#include "core/toolchain/architecture.h"
 #include "sandbox/compile/service/compile_message.h"
 
 namespace kernelift {
@@ -21,13 +22,13 @@ struct NvccOptions {
   std::vector<std::string> command;  ///< The application's own (Mep::compile_command); empty: made from `flags`.
   std::vector<std::string> flags;    ///< Mep::compile_flags, in clang's spelling.
   std::filesystem::path folder;      ///< Where relative paths in them count from.
-  std::string arch = "sm_90";        ///< Takes the place of every -arch, -code and -gencode of the command.
+  TargetArchitecture target;         ///< Takes the place of every -arch, -code and -gencode of the command.
   std::chrono::milliseconds time_limit{120'000};
   uint64_t memory_bytes = 16ull << 30;  ///< Address space of each of the child's processes.
 };
 
-/// `arch`: of the GPU that will run it.
-NvccOptions nvcc_options(const Mep& mep, const std::string& arch);
+/// `machine`: of the GPU that will run it.
+NvccOptions nvcc_options(const Mep& mep, const std::string& machine);
 
 class NvccCompiler {
  public:

@@ -1,6 +1,7 @@
 // See baseline.h.
 #include "sandbox/evaluate/baseline.h"
 
+#include "core/toolchain/architecture.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/judge/yardstick.h"
 
@@ -45,6 +46,8 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   options.frontend.file_name = file;
   options.frontend.language = mep.language;
   options.frontend.flags = mep.compile_flags;
+  auto target = TargetArchitecture::of(mep.architecture, options.frontend.arch);
+  options.frontend.arch = target.source, options.frontend.machine = target.machine;
   options.frontend.folder = fs::absolute(folder).string();
   for (auto& path : include_folders(mep.compile_flags))
     options.readable.push_back(path.is_relative() ? folder / path : path);

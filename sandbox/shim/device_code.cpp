@@ -21,6 +21,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/architecture.h"
 #include "core/toolchain/fat_blob.h"
 #include "sandbox/compile/frontend.h"
 #include "sandbox/device/cpu/lower.h"
@@ -162,17 +163,6 @@ class DeviceLinker {
 
 }  // namespace
 
-std::string device_architecture(const CompilerCommand& command) {
-  constexpr int kNewest = 90, kOldest = 50, kDefault = 75;  // clang 22 generates NVPTX for more, but our headers stop here.
-  int best = 0;
-  for (const std::string& name : command.architectures) {
-    if (!name.starts_with("sm_")) continue;
-    int number = std::atoi(name.c_str() + 3);
-    best = std::max(best, std::clamp(number, kOldest, kNewest));
-  }
-  return "sm_" + std::to_string(best ? best : kDefault);
-}
-
 std::string compilation_unit_id(const CompilerCommand& command, const SourceInput& input) {
   Hasher hasher;
   hasher.add(fs::absolute(input.file).lexically_normal().string());
@@ -185,7 +175,7 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   FrontendOptions options;
   options.file_name = input.file;
   options.language = input.language == SourceInput::Language::Hip ? "hip" : "cuda";
-  options.arch = device_architecture(command);
+  options.arch = newest_architecture(command);
   options.flags = command.frontend_flags();
   if (command.relocatable) options.flags.push_back("-cuid=" + compilation_unit_id(command, input));
   for (const std::string& flag : command.host_flags)

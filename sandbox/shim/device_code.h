@@ -9,10 +9,6 @@
 
 namespace kernelift::shim {
 
-/// The architecture that a command is compiled for here: the newest it names that clang knows, CUDA 13's default (sm_75)
-/// if it names none.
-std::string device_architecture(const CompilerCommand& command);
-
 struct DeviceCode {
   std::vector<char> blob;     ///< core/toolchain/fat_blob.h
   std::string warnings;       ///< A line for each kernel that was left out because the CPU device cannot run it.

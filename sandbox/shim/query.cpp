@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "core/base/process.h"
+#include "core/toolchain/architecture.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/shim/cpu_compiler.h"
-#include "sandbox/shim/device_code.h"
 
 namespace kernelift::shim {
 
@@ -65,7 +65,7 @@ void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
                root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
   // CMake reads the default architectures off the device compiler's lines.
   std::vector<std::string> architectures = command.architectures;
-  if (architectures.empty()) architectures = {device_architecture(command)};
+  if (architectures.empty()) architectures = {newest_architecture(command)};
   for (const std::string& name : architectures)
     if (name.starts_with("sm_")) std::fprintf(stderr, "#$ cicc -arch compute_%s -m64\n", name.c_str() + 3);
   if (command.action != Action::Link) return;

@@ -98,7 +98,7 @@ TEST_F(CaptureJoinWithNvcc, GoesByTheMachineCodeAtLast) {
   }
   ASSERT_TRUE(write_atomically(scratch_.path() / "beside.h", std::string_view("#pragma once\n")).ok());
   NvccOptions options;
-  options.arch = "sm_80";
+  options.target = {"sm_80", "sm_80"};
   auto image = NvccCompiler::find(options)->compile("static __global__ void step(int* p) { *p *= 3; }\n", {}).image;
   CapturedInstance instance;
   instance.id = "i", instance.kernel = "step(int*)", instance.mangled = "_Z4stepPi", instance.parameters = {{0, 8}}, instance.arguments.resize(8);

@@ -406,6 +406,53 @@ __global__ void k(Real* x) {
   EXPECT_FALSE(has(slice, "typedef double") || has(slice, "int n = 1"));
 }
 
+/// A kernel for two architectures, whose branches use a function each.
+const std::string kTwoBranches = R"(
+__device__ float old_way(float x) { return x * 2; }
+__device__ float new_way(float x) { return x + x; }
+__global__ void k(float* x) {
+#if __CUDA_ARCH__ >= 800
+  x[0] = new_way(x[0]);
+#else
+  x[0] = old_way(x[0]);
+#endif
+}
+)";
+
+TEST(Slice, IsReadForTheArchitectureThatRan) {
+  TestApp app;
+  app.unit("a.cu", kTwoBranches, {"-gencode", "arch=compute_75,code=sm_75", "-gencode", "arch=compute_90,code=sm_90"});
+  auto index = app.scan();
+  for (int ptx_version : {0, 75, 90}) {
+    SliceOptions options;
+    options.ptx_version = ptx_version;
+    auto slice = slice_kernel(index, only(index, "k"), options);
+    ASSERT_TRUE(slice.ok()) << slice.error().message;
+    expect_proven(*slice), expect_original_lines(*slice);
+    bool old = ptx_version == 75;
+    EXPECT_EQ(slice->architecture, old ? "sm_75" : "sm_90");
+    EXPECT_EQ(has(*slice, "float old_way"), old);
+    EXPECT_EQ(has(*slice, "float new_way"), !old);
+  }
+}
+
+TEST(Slice, LeavesOutABranchThatMissesWhatOnlyAnotherPassUses) {
+  TestApp app;
+  app.unit("a.cu", kTwoBranches, {"-arch=native"});
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_FALSE(has(slice, "old_way") || has(slice, "#if"));
+  EXPECT_EQ(passes_that_fail(slice.text, {}), 0);
+}
+
+TEST(Slice, KeepsABranchThatEveryPassCanRead) {
+  TestApp app;
+  app.unit("a.cu", "__global__ void k(float* x) {\n#if __CUDA_ARCH__ >= 800\n  x[0] *= 2;\n#else\n  x[0] += x[0];\n#endif\n}\n", {"-arch=sm_90"});
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "x[0] += x[0];") && has(slice, "#else"));
+}
+
 TEST(Slice, KeepsCommentsCrlfAndForeignBytes) {
   TestApp app;
   app.unit("a.cu",

@@ -174,10 +174,10 @@ class Compile {
     KERNELIFT_TRY(link_libdevice(module, !fast_math));
     KERNELIFT_TRY(optimise(module));
     announce("optimiser");
-    if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, options_.arch, level()));
+    if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, machine(), level()));
     reply_.passes_seconds = watch_.lap();
     announce("PTX code generation");
-    KERNELIFT_ASSIGN(reply_.image, emit_ptx(module, options_.arch));
+    KERNELIFT_ASSIGN(reply_.image, emit_ptx(module, machine()));
     reply_.backend_seconds = watch_.lap();
     return done();
   }
@@ -185,7 +185,7 @@ class Compile {
   /// PTX to machine code; what ptxas says of the kernels goes into the reply.
   void assemble() {
     announce("nvJitLink");
-    Cubin cubin = compile_cubin(reply_.image, options_.arch);
+    Cubin cubin = compile_cubin(reply_.image, machine());
     reply_.outcome = cubin.outcome, reply_.detail = cubin.detail, reply_.image = std::move(cubin.image);
     for (auto& [name, facts] : cubin.kernels) {
       CompiledKernel kernel;
@@ -195,6 +195,8 @@ class Compile {
     }
     reply_.backend_seconds += watch_.lap();
   }
+
+  const std::string& machine() const { return options_.machine.empty() ? options_.arch : options_.machine; }
 
   /// 0..3; optimising for size is level 2 with smaller code, which neither backend tells apart.
   int level() const {

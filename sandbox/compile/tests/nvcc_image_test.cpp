@@ -108,6 +108,16 @@ TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
   }
 }
 
+TEST_F(NvccImageTest, ReadsASourceForTheArchitectureThatItsApplicationIsBuiltFor) {
+  Mep mep;
+  mep.compile_command = {"nvcc", "-arch=sm_75", "-c", "a.cu"}, mep.architecture = "sm_75";
+  auto nvcc = NvccCompiler::find(nvcc_options(mep, "sm_90"));
+  ASSERT_TRUE(nvcc.ok());
+  auto reply = nvcc->compile("__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 750\n  *p = wrong;\n#endif\n}\n", {});
+  EXPECT_EQ(reply.outcome, Outcome::Ok) << reply.detail;
+  EXPECT_THAT(nvcc->command_text(), HasSubstr("nvcc -gencode=arch=compute_75,code=sm_90 -cubin"));
+}
+
 TEST_F(NvccImageTest, LinksRelocatableCodeSoThatItCanBeLoaded) {
   auto reply = compiler({"nvcc", "-rdc=true", "-DFACTOR=1", "-c", "a.cu"}).compile(kSource, {"ns::scale<float, 4>"});
   ASSERT_EQ(reply.outcome, Outcome::Ok) << reply.detail;
