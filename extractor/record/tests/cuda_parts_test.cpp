@@ -172,6 +172,7 @@ TEST(SymbolFile, SaysWhichFileALocalSymbolCameFrom) {
 
 TEST(SymbolFile, TakesTheSourcesStemOutOfNvccsTemporaryNames) {
   EXPECT_EQ(source_stem("tmpxft_00001304_00000000-6_two_words.cudafe1.cpp"), "two_words");
+  EXPECT_EQ(source_stem("tmpxft_00001f3a_00000000-6_two.words.compute_90a.cudafe1.cpp"), "two.words");
   EXPECT_EQ(source_stem("plain.cudafe1.cpp"), "plain");
   EXPECT_EQ(source_stem("kernels.cu"), "kernels");
   EXPECT_EQ(source_stem("a.b.cudafe1.cpp"), "a.b");
