@@ -17,11 +17,12 @@
 #include "reintegrate/embed/launcher_place.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
+#include "reintegrate/patch/conditionals.h"
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/knob_reach.h"
 #include "reintegrate/patch/launch_definitions.h"
-#include "reintegrate/patch/text_diff.h"
+#include "reintegrate/patch/open_file.h"
 
 namespace fs = std::filesystem;
 
@@ -29,20 +30,6 @@ namespace kernelift {
 namespace {
 
 constexpr const char* kScanAgain = "; run `kernelift scan`, `record` and `extract` again";
-
-struct OpenFile {
-  fs::path path;
-  std::string name, text;
-  std::vector<TextLine> lines;
-  uint64_t offset(size_t line) const {   ///< Of line index `line`; the file's size past the last.
-    return line < lines.size() ? static_cast<uint64_t>(lines[line].text.data() - text.data()) : text.size();
-  }
-  std::string_view newline() const {
-    for (auto& line : lines)
-      if (!line.end.empty()) return line.end;
-    return "\n";
-  }
-};
 
 class Planner {
  public:
@@ -66,6 +53,7 @@ class Planner {
     KERNELIFT_TRY(edit_knobs(changed));
     KERNELIFT_TRY(check_definitions(mep_, old_lines_, new_lines_, hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
+    KERNELIFT_TRY(check_conditionals());
     return assemble();
   }
 
@@ -151,17 +139,6 @@ class Planner {
     auto [now, is_new] = hashes_.try_emplace(&file);
     if (is_new) now->second = hash_text(file.text).hex();
     return now->second == then->second;
-  }
-
-  /// For MEPs without hashes. The extractor takes lines whole or in part, writes ';' where it leaves a body out, and respaces includes.
-  static bool could_be_sliced(std::string_view line, std::string_view from) {
-    if (from.find(line) != from.npos) return true;
-    if (line.starts_with("#include ")) return from.find("include") != from.npos && from.find(line.substr(9)) != from.npos;
-    for (size_t cut = line.find(';'); cut != line.npos; cut = line.find(';', cut + 1)) {
-      size_t head = from.find(line.substr(0, cut));
-      if (head != from.npos && from.find(line.substr(cut + 1), head + cut) != from.npos) return true;
-    }
-    return false;
   }
 
   /// A file that is included twice is one text to the application: all its copies in the slice must change alike.
@@ -322,14 +299,20 @@ class Planner {
     return done();
   }
 
-  /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it launched.
-  Status refuse_unseen_launches() {
-    const ScannedKernel* mine = family_.kernel();
+  Result<bool> changes_geometry() const {
     bool changes = false;
     for (auto& instance : mep_.instances) {
+      if (q_.candidate.launches.empty()) break;
       KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
       changes |= geometry != instance.geometry;
     }
+    return changes;
+  }
+
+  /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it launched.
+  Status refuse_unseen_launches() {
+    const ScannedKernel* mine = family_.kernel();
+    KERNELIFT_ASSIGN(bool changes, changes_geometry());
     if (!mine || !changes) return done();
     for (auto& pointer : q_.scan->pointers)
       if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return family_.contains(id); }))
@@ -401,6 +384,21 @@ class Planner {
     for (auto& [file, edits] : edits_)
       for (auto& name : host_functions_changed(mep_, q_.root, {file->path, file->text, edits})) names += (names.empty() ? "'" : ", '") + name + "'";
     if (!names.empty()) notes_.push_back(host_functions_text(names));
+  }
+
+  /// The branches that other builds compile were in no trial.
+  Status check_conditionals() {
+    KERNELIFT_ASSIGN(bool relaunched, changes_geometry());
+    for (auto& function : mep_.functions) {
+      if (is_outside(function.file)) continue;
+      KERNELIFT_ASSIGN(OpenFile* file, open(function.file));
+      for (auto& one : conditionals_reached(file->text, function.line, function.end_line, edits_[file], relaunched)) {
+        if (one.by_architecture)
+          return refused(place_of(one, file->name) + " is other code on other GPUs, which the candidate does not adapt: it changes '" + one.word + "' around it");
+        notes_.push_back(place_of(one, file->name) + " was judged only as this build compiles it: the patch changes '" + one.word + "' around it.");
+      }
+    }
+    return done();
   }
 
   bool same_file(const std::string& spelled, const fs::path& path) const {

@@ -79,6 +79,23 @@ TEST_F(Patch, SaysWhichFunctionsOfTheHostItChanges) {
   EXPECT_EQ(notes().find(said), std::string::npos) << "what stands before it is not in it: " << notes();
 }
 
+TEST_F(Patch, RefusesToChangeWhatOtherGpusBranchesUseAndSaysItOfOtherBuilds) {
+  auto planned = [&](const std::string& condition) {
+    write("src/k.cu", "__global__ void k(float* a) {\n  float x = a[0];\n" + condition + "\n  x = x * 3;\n#else\n  x = x * 2;\n#endif\n  a[0] = x;\n}\n");
+    slice();
+    request.mep.functions = {{"k", "src/k.cu", 1, 9, false}};
+    candidate("  float x = a[0];", "  float x = a[0] + 0.0f;");
+    return plan();
+  };
+  auto patch = planned("#if __CUDA_ARCH__ >= 800");
+  ASSERT_FALSE(patch.ok());
+  EXPECT_NE(patch.error().message.find("src/k.cu:3-7 (#if __CUDA_ARCH__ >= 800) is other code on other GPUs"), std::string::npos) << patch.error().message;
+  patch = planned("#ifdef DEBUG");
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  ASSERT_FALSE(patch->notes.empty());
+  EXPECT_NE(patch->notes.back().find("src/k.cu:3-7 (#ifdef DEBUG) was judged only as this build compiles it"), std::string::npos) << patch->notes.back();
+}
+
 TEST_F(Patch, EditsADeclarationThatIsPartOfALine) {
   write("src/k.cu", "int host; __device__ int d = 4; int other;\n");
   request.mep.origins = {{"src/k.cu", 1}};
