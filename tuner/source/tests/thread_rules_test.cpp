@@ -97,6 +97,12 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
     EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "with the grid as it was, of which one block in 2 finds work");
 }
 
+TEST(WarpRows, LeavesALoopAloneThatCountsInItsCondition) {
+  std::string text = "__global__ void k(float *y, const float *x, unsigned n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
+                     "  for (unsigned j = n; j-- > 0;) sum += x[i + j];\n  y[i] = sum;\n}\n";
+  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}), "");
+}
+
 TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
   std::string text = after("jam", R"(__global__ void k(float *y, const float *x, int n) {
   int i = threadIdx.x + blockIdx.x * blockDim.x;

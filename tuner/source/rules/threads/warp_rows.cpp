@@ -265,9 +265,10 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   const clang::Expr *first = nullptr, *step = nullptr;
   auto* counter = counter_of(loop, first, step);
   auto* outer = source_.parent(loop);
-  auto begin = source_.span(loop), start = first ? source_.span(first) : std::nullopt, increment = source_.span(loop->getInc());
+  if (!counter) return false;
+  auto begin = source_.span(loop), start = source_.span(first), increment = source_.span(loop->getInc());
   auto end = source_.statement_end(loop);
-  if (!counter || !only_counts(counter) || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
+  if (!only_counts(counter) || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
     return false;
   bool leaves = false;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
