@@ -97,6 +97,33 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
     EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "with the grid as it was, of which one block in 2 finds work");
 }
 
+TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
+  auto with = [](const std::string& body) {
+    auto found = offers("coarsen", "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n", {{"turns", 2}});
+    return found.empty() ? 0 : found[0].grid[0].divide;
+  };
+  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n"), 2);
+  EXPECT_EQ(with("  if (i >= n || y[i] < 0) return;\n  x[i + n] = 1;\n"), 2);
+  EXPECT_EQ(with("  if (y[i] > 0) x[i] = 1;\n"), 1) << "of what is written, not of where";
+  EXPECT_EQ(with("  if (y[i] > 0 && i < n) x[i] = 1;\n"), 1);
+  EXPECT_EQ(with("  if (i % 2 == 0) x[i] = 1;\n"), 1);
+  EXPECT_EQ(with("  x[i + n] = 0;\n  if (i < n) x[i] = y[i];\n"), 1) << "before the guard";
+  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n  x[i + n] = 0;\n"), 1) << "and behind it";
+}
+
+TEST(Jam, TakesADifferenceWithoutASignForNoUpperBound) {
+  auto with = [](const std::string& type, const std::string& guard) {
+    auto found = offers("jam", "__global__ void k(float *x, " + type + " first, " + type + " n) {\n  " + type + " i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (" + guard + ") x[i] = 1;\n}\n",
+                        {{"x", 2}, {"y", 1}, {"z", 1}});
+    return found.empty() ? 0 : found[0].grid[0].divide;
+  };
+  EXPECT_EQ(with("int", "i - first < n"), 2);
+  EXPECT_EQ(with("unsigned", "i - first < n"), 1) << "false in front of the first, too";
+  EXPECT_EQ(with("int", "i - first < sizeof(int)"), 1);
+  EXPECT_EQ(with("unsigned", "i + 1 < n"), 2);
+  EXPECT_EQ(with("unsigned", "i < n - first"), 2);
+}
+
 TEST(WarpRows, LeavesALoopAloneThatCountsInItsCondition) {
   std::string text = "__global__ void k(float *y, const float *x, unsigned n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
                      "  for (unsigned j = n; j-- > 0;) sum += x[i + j];\n  y[i] = sum;\n}\n";

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "core/base/words.h"
+#include "tuner/source/rules/threads/neighbours.h"
 
 namespace kernelift {
 namespace {
@@ -153,6 +154,30 @@ std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang
   return changed;
 }
 
+bool only_returns(const clang::Stmt* statement) {
+  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement); block && block->size() == 1) statement = block->body_front();
+  return llvm::isa<clang::ReturnStmt>(statement);
+}
+
+std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves) {
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!binary || binary->getOpcode() != (leaves ? clang::BO_LOr : clang::BO_LAnd)) return {condition};
+  auto parts = parts_of_guard(binary->getLHS(), leaves), more = parts_of_guard(binary->getRHS(), leaves);
+  parts.insert(parts.end(), more.begin(), more.end());
+  return parts;
+}
+
+bool touches_memory(const std::vector<const clang::Stmt*>& statements) {
+  bool pure = true;
+  for (auto* statement : statements)
+    walk(statement, [&](const clang::Stmt* inner) {
+      pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr>(inner);
+      if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner)) pure &= unary->getOpcode() != clang::UO_Deref;
+      return pure;
+    });
+  return !pure;
+}
+
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from) {
   std::vector<TextEdit> edits;
   bool good = true;
@@ -168,6 +193,28 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
   });
   return good ? std::optional(edits) : std::nullopt;
 }
+
+namespace {
+
+/// Nothing is done to memory but for indices below something that is the same for all.
+bool is_kept_inside(const KernelSource& source, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
+  Neighbours places(source, {{2, index}});
+  places.spread(statements, {});
+  for (auto* statement : statements) {
+    auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
+    bool leaves = branch && only_returns(branch->getThen()), bounded = false;
+    if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
+      for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
+        if (bounded || !is_invariant(part, {})) break;   // What comes first is asked of all.
+        bounded = places.bounds(part, leaves) != 0;
+      }
+    if (bounded && leaves) return true;
+    if (!bounded && touches_memory({statement})) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, int axis, int64_t turns) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
@@ -201,9 +248,10 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];
-  // Where the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
+  // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
   std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
-  if (facts.rounds_up[axis]) found.grid[axis].divide = turns;
+  statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
+  if (facts.rounds_up[axis] && is_kept_inside(source, statements, index)) found.grid[axis].divide = turns;
   else found.premise = idle_blocks(turns), inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
   found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
   found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});

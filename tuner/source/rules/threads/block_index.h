@@ -52,6 +52,13 @@ size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t 
 /// Parameters that are changed from there on.
 std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang::Stmt*>& statements, size_t begin);
 
+/// `if (i >= n) return;`
+bool only_returns(const clang::Stmt* statement);
+/// What a guard asks for, all of which must hold; or of which, where it `leaves`, none may.
+std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves);
+/// In front of a guard there may be neighbours that the original never ran: nothing may touch memory for them.
+bool touches_memory(const std::vector<const clang::Stmt*>& statements);
+
 /// What comes to stand in a loop of turns goes on to the next turn where it returned. nullopt if one of the returns behind
 /// `from` is in a loop of its own, or one stands in front.
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from);

@@ -47,10 +47,7 @@ class Jammer {
   bool add_condition(const clang::Expr* condition, bool leaves, std::string& all) const;
   /// That the neighbour is one of the original's threads; `index` names its index.
   std::string inside_text(size_t axis, const std::string& number, const std::string& index) const;
-  /// Where a condition of a guard is an upper bound: of which axis.
-  Axes bounds(const clang::Expr* condition, bool leaves) const;
   bool one_after_the_other(const std::string& indent, std::string& out) const;
-  void conditions(const clang::Expr* condition, bool leaves, std::vector<const clang::Expr*>& parts) const;
   /// Of nothing but indices and what is the same for all.
   bool asks_for_indices(const clang::Expr* condition) const;
   void find_guards(const std::vector<const clang::Stmt*>& statements);
@@ -97,37 +94,6 @@ std::string Jammer::inside_text(size_t axis, const std::string& number, const st
   return index + " < gridDim." + name + " * blockDim." + name;
 }
 
-Jammer::Axes Jammer::bounds(const clang::Expr* condition, bool leaves) const {
-  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
-  if (!binary) return 0;
-  auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
-  auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
-  auto alone = [&](const clang::Expr* index, const clang::Expr* limit) -> Axes {
-    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x < m`
-    // lets in whoever is far outside.
-    index = index->IgnoreParenImpCasts();
-    auto* sum = llvm::dyn_cast<clang::BinaryOperator>(index);
-    if (sum && sum->isAdditiveOp() && !neighbours_.axes_of(sum->getRHS())) index = sum->getLHS();
-    else if (sum && sum->getOpcode() == clang::BO_Add && !neighbours_.axes_of(sum->getLHS())) index = sum->getRHS();
-    auto* variable = named_variable(index);
-    bool is_index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.variable == variable; });
-    return is_index && neighbours_.axes_of(limit) == 0 ? neighbours_.axes_of(index) : 0;
-  };
-  if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
-  if (more.contains(binary->getOpcode())) return alone(binary->getRHS(), binary->getLHS());
-  return 0;
-}
-
-void Jammer::conditions(const clang::Expr* condition, bool leaves, std::vector<const clang::Expr*>& parts) const {
-  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
-  if (binary && binary->getOpcode() == (leaves ? clang::BO_LOr : clang::BO_LAnd)) {
-    conditions(binary->getLHS(), leaves, parts);
-    conditions(binary->getRHS(), leaves, parts);
-  } else {
-    parts.push_back(condition);
-  }
-}
-
 /// The original text in a loop over the neighbours, which seldom runs: it should stay small, and loops in it as they are.
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
@@ -155,23 +121,6 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + inner + skips +
          *text + "\n" + indent + "}\n";
   return true;
-}
-
-bool only_returns(const clang::Stmt* statement) {
-  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement); block && block->size() == 1) statement = block->body_front();
-  return llvm::isa<clang::ReturnStmt>(statement);
-}
-
-/// Before a guard there may be neighbours that the original never ran: nothing may touch memory for them.
-bool before_guard(const std::vector<const clang::Stmt*>& statements) {
-  bool pure = true;
-  for (auto* statement : statements)
-    walk(statement, [&](const clang::Stmt* inner) {
-      pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr>(inner);
-      if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner)) pure &= unary->getOpcode() != clang::UO_Deref;
-      return pure;
-    });
-  return pure;
 }
 
 /// Branches on indices that keep the work inside, at the outermost level: those that return, and one that is all the rest.
@@ -208,8 +157,8 @@ bool Jammer::add_condition(const clang::Expr* condition, bool leaves, std::strin
            source_.spelled(comparison->getRHS());
   else if (leaves || !of_numbers) text = (leaves ? "!(" : "(") + text + ")";
   auto choices = neighbours_.choices(neighbours_.axes_of(condition));
-  if (bounds(condition, leaves)) choices = {choices.back()};  // Where that one is inside, so are those before it.
-  else if (bounds(condition, !leaves)) choices = {choices.front()};
+  if (neighbours_.bounds(condition, leaves)) choices = {choices.back()};  // Where that one is inside, so are those before it.
+  else if (neighbours_.bounds(condition, !leaves)) choices = {choices.front()};
   for (auto& choice : choices) all += (all.empty() ? "" : " && ") + neighbours_.renamed(text, choice);
   return true;
 }
@@ -252,15 +201,13 @@ std::optional<std::string> Jammer::rewrite() {
       continue;
     }
     if (conditions_and_leaves.empty()) {
-      if (!before_guard(inside) || !neighbours_.plan(inside, {}, indent, before)) return std::nullopt;
+      if (touches_memory(inside) || !neighbours_.plan(inside, {}, indent, before)) return std::nullopt;
       inside.clear();
     } else if (!inside.empty()) {
       return std::nullopt;  // What stands between two guards is not for all neighbours.
     }
     bool leaves = only_returns(guard->getThen());
-    std::vector<const clang::Expr*> parts;
-    conditions(guard->getCond(), leaves, parts);
-    for (auto* part : parts) bounded_ |= bounds(part, leaves), conditions_and_leaves.push_back({part, leaves});
+    for (auto* part : parts_of_guard(guard->getCond(), leaves)) bounded_ |= neighbours_.bounds(part, leaves), conditions_and_leaves.push_back({part, leaves});
     from = source_.statement_end(guard);
     if (leaves) continue;
     auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen());

@@ -79,6 +79,11 @@ bool writes_memory(const clang::Stmt* statement) {
   return writes;
 }
 
+bool is_never_negative(const clang::Expr* expression) {
+  expression = expression->IgnoreParenImpCasts();
+  return expression->getType()->isUnsignedIntegerType() || llvm::isa<clang::IntegerLiteral>(expression);
+}
+
 /// A declared value, not one that the type gives by itself.
 bool has_value(const clang::VarDecl* variable) {
   auto* construction = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(variable->getInit());
@@ -147,6 +152,30 @@ Neighbours::Axes Neighbours::axes_of_header(const clang::ForStmt* loop) const {
   for (auto* part : {loop->getInit(), static_cast<const clang::Stmt*>(loop->getCond()), static_cast<const clang::Stmt*>(loop->getInc())})
     if (part) header |= axes_of(part);
   return header;
+}
+
+Neighbours::Axes Neighbours::bounds(const clang::Expr* condition, bool leaves) const {
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!binary) return 0;
+  auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
+  auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
+  auto alone = [&](const clang::Expr* compared, const clang::Expr* limit) -> Axes {
+    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x < m`
+    // lets in whoever is far outside.
+    const clang::Expr *index = compared->IgnoreParenImpCasts(), *by = nullptr;
+    auto* sum = llvm::dyn_cast<clang::BinaryOperator>(index);
+    if (sum && sum->isAdditiveOp() && !axes_of(sum->getRHS())) index = sum->getLHS(), by = sum->getRHS();
+    else if (sum && sum->getOpcode() == clang::BO_Add && !axes_of(sum->getLHS())) index = sum->getRHS(), by = sum->getLHS();
+    // `i - first < count` without a sign is false below `first` too, and true of those behind.
+    bool signless = compared->getType()->isUnsignedIntegerType();
+    if (by && signless && (sum->getOpcode() == clang::BO_Sub || !is_never_negative(by))) return 0;
+    auto* variable = named_variable(index);
+    bool is_index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return variable && axis.index == variable; });
+    return is_index && axes_of(limit) == 0 ? axes_of(index) : 0;
+  };
+  if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
+  if (more.contains(binary->getOpcode())) return alone(binary->getRHS(), binary->getLHS());
+  return 0;
 }
 
 void Neighbours::spread(const std::vector<const clang::Stmt*>& statements, const std::set<const clang::IfStmt*>& guards) {

@@ -33,6 +33,9 @@ class Neighbours {
   /// Finds out what depends on which axis. Behind one of `guards` all neighbours are inside, or the text does not run.
   void spread(const std::vector<const clang::Stmt*>& statements, const std::set<const clang::IfStmt*>& guards);
   Axes axes_of(const clang::Stmt* statement) const;
+  /// Of which axis a guard's condition, or its opposite where that `leaves`, is an upper bound: where a neighbour is inside, so
+  /// are those before it, and none is that is far enough behind.
+  Axes bounds(const clang::Expr* condition, bool leaves) const;
   const std::map<const clang::VarDecl*, Axes>& dependents() const { return depends_; }
   /// Every name that is to be replaced stands for one variable, is spelled within `range`, not in a macro, and has copies
   /// whose names are free.
