@@ -47,6 +47,69 @@ const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) 
   return llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
 }
 
+constexpr int kInitialisers = 4;   ///< Variables of variables that are looked into.
+
+/// Whether the index may name no element: it comes from memory, where -1 may stand for none, or is of one in front of another.
+bool may_name_none(const KernelSource& source, const clang::Expr* index, int depth) {
+  bool may = false;
+  walk(index, [&](const clang::Stmt* statement) {
+    auto *binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
+    auto *unary = llvm::dyn_cast<clang::UnaryOperator>(statement);
+    auto *member = llvm::dyn_cast<clang::MemberExpr>(statement);
+    may |= llvm::isa<clang::ArraySubscriptExpr>(statement) || (binary && binary->getOpcode() == clang::BO_Sub) || (member && member->isArrow()) ||
+           (unary && (unary->getOpcode() == clang::UO_Deref || unary->getOpcode() == clang::UO_Minus));
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    if (may || !variable || !variable->hasLocalStorage() || llvm::isa<clang::ParmVarDecl>(variable)) return !may;
+    if (depth == 0) return !(may = true);
+    if (variable->getInit()) may |= may_name_none(source, variable->getInit(), depth - 1);
+    for (auto* function : source.functions())
+      walk(function->getBody(), [&](const clang::Stmt* inner) {
+        auto* set = llvm::dyn_cast<clang::BinaryOperator>(inner);
+        if (set && set->getOpcode() == clang::BO_Assign && named_variable(set->getLHS()) == variable) may |= may_name_none(source, set->getRHS(), depth - 1);
+        return !may;
+      });
+    return !may;
+  });
+  return may;
+}
+
+bool runs_for_sure(const KernelSource& source, const clang::ForStmt* loop) {
+  auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
+  auto* counter = declared && declared->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl()) : nullptr;
+  auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
+  if (!counter || !counter->getInit() || !condition || condition->getOpcode() != clang::BO_LT || named_variable(condition->getLHS()) != counter) return false;
+  clang::Expr::EvalResult first, end;
+  auto known = [&](const clang::Expr* value, clang::Expr::EvalResult& result) { return !value->isValueDependent() && value->EvaluateAsInt(result, source.context()); };
+  return known(counter->getInit(), first) && known(condition->getRHS(), end) && first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
+}
+
+/// In the statement itself, whatever branches in it decide.
+bool touches_always(const KernelSource& source, const clang::Stmt* statement, const std::string& element) {
+  bool touches = false;
+  walk(statement, [&](const clang::Stmt* inner) {
+    if (llvm::isa<clang::ArraySubscriptExpr>(inner)) touches |= squeezed(source.spelled(inner)) == element;
+    return !touches && !llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::ConditionalOperator, clang::LambdaExpr>(inner);
+  });
+  return touches;
+}
+
+/// In a loop that does not run once nobody touches the element, which need not be there, or be this thread's, then.
+bool is_there_without_turns(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
+  if (runs_for_sure(source, loop) || !may_name_none(source, element->getIdx(), kInitialisers)) return true;
+  auto* around = llvm::cast<clang::CompoundStmt>(source.parent(loop));
+  auto variables = variables_in(element);
+  const std::string same = squeezed(source.spelled(element));
+  bool there = false;
+  for (auto* statement : around->body()) {
+    if (statement == loop) return there;
+    auto changed = changed_within(statement);
+    if (std::any_of(variables.begin(), variables.end(), [&](auto* variable) { return changed.contains(variable); })) there = false;
+    else there |= touches_always(source, statement, same);
+  }
+  return there;
+}
+
 /// Keeps `element` in a register through the loop; false if something speaks against it.
 bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element, Opportunity& into) {
   auto* base = named_variable(element->getBase());
@@ -88,7 +151,6 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   auto* outer = source.parent(loop);
   auto changed = changed_within(loop);
   if (!outer || !llvm::isa<clang::CompoundStmt>(outer) || leaves_early(source, loop->getBody(), changed) || has_barrier(loop->getBody())) return std::nullopt;
-  auto* kernel = source.kernel(facts.kernel);
   std::set<const clang::VarDecl*> seen;
   std::set<std::string> apart;
   Opportunity found;
@@ -96,9 +158,9 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
     if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) &&
-        !is_conditional(source, statement, loop) && seen.insert(base).second) {
+        !is_conditional(source, statement, loop) && is_there_without_turns(source, loop, element) && seen.insert(base).second) {
       bool others = touches_other_memory(loop, base);
-      if ((!others || facts.alone(base, kernel)) && keep(source, loop, element, found) && others) apart.insert(base->getNameAsString());
+      if ((!others || facts.alone(source, base, loop)) && keep(source, loop, element, found) && others) apart.insert(base->getNameAsString());
     }
     return true;
   });

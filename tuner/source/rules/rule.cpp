@@ -2,6 +2,7 @@
 #include "tuner/source/rules/rule.h"
 
 #include <clang/AST/Decl.h>
+#include <clang/AST/Expr.h>
 
 #include <algorithm>
 #include <cstring>
@@ -128,6 +129,33 @@ void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<
     if (indirect || ways[memory] > 1) shared.insert(parameter);
 }
 
+constexpr int kOrigins = 4;   ///< Pointers made from pointers that are looked into.
+
+/// `row` of `float *row = a + i * n;` leads to a's memory, and so does what a function was called with. Itself, where nothing is known.
+std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang::VarDecl* pointer, int depth = kOrigins) {
+  std::set<const clang::VarDecl*> found;
+  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
+  if (depth == 0 || !pointer->hasLocalStorage() || !(pointer->getType()->isPointerType() || pointer->getType()->isReferenceType())) return {pointer};
+  auto from = [&](const clang::Expr* value) {
+    for (auto* variable : variables_in(value))
+      if (variable != pointer && !variable->getType()->isArithmeticType()) found.merge(origins(source, variable, depth - 1));
+  };
+  if (!parameter && pointer->getInit()) from(pointer->getInit());
+  for (auto* function : source.functions())
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement);
+      if (set && set->getOpcode() == clang::BO_Assign && named_variable(set->getLHS()) == pointer) from(set->getRHS());
+      auto* call = parameter ? llvm::dyn_cast<clang::CallExpr>(statement) : nullptr;
+      auto* callee = call ? call->getDirectCallee() : nullptr;
+      unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
+      const clang::FunctionDecl* defined = nullptr;
+      if (callee && callee->hasBody(defined) && number < defined->getNumParams() && defined->getParamDecl(number) == parameter && number < call->getNumArgs()) from(call->getArg(number));
+      return true;
+    });
+  if (found.empty()) found.insert(pointer);
+  return found;
+}
+
 }  // namespace
 
 RuleContext RuleContext::of(const Mep& mep) {
@@ -153,11 +181,20 @@ RuleContext RuleContext::of(const Mep& mep) {
   return facts;
 }
 
-bool RuleContext::alone(const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) const {
+bool RuleContext::alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const {
+  auto mine = origins(source, pointer);
+  for (auto* other : variables_in(within)) {
+    if (other == pointer || other->getType()->isArithmeticType()) continue;
+    for (auto* origin : origins(source, other))
+      if (mine.contains(origin)) return false;
+  }
   if (shared_pointers.empty()) return true;
-  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
-  unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
-  return parameter && kernel && number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && !shared_pointers.contains(number);
+  auto* kernel = source.kernel(this->kernel);
+  return kernel && std::all_of(mine.begin(), mine.end(), [&](auto* origin) {
+    auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(origin);
+    unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
+    return parameter && number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && !shared_pointers.contains(number);
+  });
 }
 
 std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {

@@ -39,8 +39,9 @@ struct RuleContext {
   bool on_cpu = false;                        ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
 
   static RuleContext of(const Mep& mep);
-  /// Whether the pointer is one of the kernel's whose memory nothing else was seen to lead to.
-  bool alone(const clang::VarDecl* pointer, const clang::FunctionDecl* kernel) const;
+  /// Whether nothing else that is named there was made from what the pointer was made from, and that is the kernel's, of
+  /// memory that nothing else was seen to lead to.
+  bool alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
   /// "assuming that WHAT, as in all 3 recorded launches", for a label.
   std::string assuming(const std::string& what) const;
   /// What a patch assumes that keeps these arrays apart from all others.

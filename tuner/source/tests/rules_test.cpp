@@ -88,6 +88,38 @@ TEST(Accumulate, LeavesALoopAloneThatWaitsInACalledFunction) {
   EXPECT_EQ(after("accumulate", "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"), "");
 }
 
+TEST(Accumulate, LeavesAnElementAloneThatMayNotBeThereWhereTheLoopDoesNotRunOnce) {
+  auto with = [](const std::string& before, const std::string& element, const std::string& to = "n") {
+    return after("accumulate", "__global__ void k(float *y, const int *slot, int n) {\n  int t = threadIdx.x;\n  int s = slot[t];\n  " + before +
+                                   "for (int i = 0; i < " + to + "; ++i)\n    y[" + element + "] += i;\n}\n");
+  };
+  EXPECT_EQ(with("", "s"), "") << "-1, say, of a row without elements";
+  EXPECT_EQ(with("", "t - 1"), "");
+  EXPECT_NE(with("", "t"), "");
+  EXPECT_NE(with("", "s", "3"), "") << "it does run";
+  EXPECT_NE(with("y[s] = 0;\n  ", "s"), "") << "it is there";
+  EXPECT_EQ(with("y[s] = 0;\n  s = -1;\n  ", "s"), "");
+  EXPECT_EQ(with("if (s > 0) y[s] = 0;\n  ", "s"), "");
+}
+
+TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
+  auto in = [](const std::string& body) { return after("accumulate", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n"); };
+  const std::string row = "  float *row = a + threadIdx.x * n;\n  float *mine = row + 1;\n", head = "  for (int i = 0; i < n; ++i)\n    mine[0] += ";
+  EXPECT_EQ(in(row + head + "a[at[i]];\n"), "");
+  EXPECT_EQ(in(row + head + "row[at[i]];\n"), "");
+  EXPECT_NE(in(row + head + "b[at[i]];\n"), "");
+  EXPECT_EQ(in("  float *mine;\n  mine = a + 1;\n" + head + "a[at[i]];\n"), "");
+}
+
+TEST(Accumulate, LeavesAPointerAloneThatAFunctionIsGivenBesideItsOwnMemory) {
+  auto called = [](const std::string& with) {
+    return after("accumulate", "__device__ void add(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n"
+                               "__global__ void k(float *a, float *b, int n) {\n  add(" + with + ", n);\n}\n");
+  };
+  EXPECT_NE(called("a + threadIdx.x, b"), "");
+  EXPECT_EQ(called("a + threadIdx.x, a"), "");
+}
+
 TEST(Readonly, MarksEveryPointerRestrict) {
   EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}), HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
 }

@@ -255,7 +255,7 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
   for (auto* base : written) {
     good &= touched[base].size() == 1 && !touched[base].contains("");
     if (!touches_other_memory(loop, base)) continue;
-    good &= facts_.alone(base, source_.kernel(facts_.kernel));
+    good &= facts_.alone(source_, base, loop);
     apart_.insert(base->getNameAsString());
   }
   return good;
