@@ -2,9 +2,11 @@
 // instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a * rsqrtf(b)`. That is what nvcc's
 // -use_fast_math does to a whole file; here it is one kernel's functions, its divisions, or both, and verification says
 // whether its results bear it. The functions' error grows with their arguments (__sinf's past pi), of which only the recorded
-// ones were tried: the label says so. An operand whose type is an alias or a macro may be a double another time, and is left alone.
+// ones were tried: the label says so. What is cut to an integer is left alone; and so is an operand whose type is an alias or a
+// macro, which may be a double another time.
 #include <clang/AST/Expr.h>
 
+#include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
@@ -52,17 +54,26 @@ bool wrap(const KernelSource& source, const clang::CallExpr* call, const std::st
   return true;
 }
 
+/// Few units in the last place are nothing to the value; `compares` where it is compared.
+bool bears_it(const KernelSource& source, const clang::Expr* value, bool& compares) {
+  Rounded then = what_becomes_of(source, value);
+  compares |= then == Rounded::Compared;
+  return then != Rounded::Cut;
+}
+
 /// Those `taken` are part of a division that was replaced.
-void replace_functions(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::Expr*>& taken, std::vector<TextEdit>& edits) {
+void replace_functions(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::Expr*>& taken, bool& compares, std::vector<TextEdit>& edits) {
   walk(body, [&](const clang::Stmt* statement) {
     auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
     if (!call || taken.contains(call)) return true;
     auto name = source.span(call->getCallee());
     llvm::StringRef callee = name_of_single(source, call);
+    const char* fast = fast_version(callee);
+    if (name && source.spelled(call->getCallee()) == "sincosf") return edits.push_back({name->begin, name->end, "__sincosf"}), true;
     // `expf` is of single precision whatever it is given, `exp` is an overload.
-    if (!name || (!callee.ends_with("f") && !callee.empty() && !only_plain_floats(source, call))) return true;
-    if (source.spelled(call->getCallee()) == "sincosf") edits.push_back({name->begin, name->end, "__sincosf"});
-    else if (const char* fast = fast_version(callee)) edits.push_back({name->begin, name->end, fast});
+    if (!name || !(fast || callee == "tanhf" || is_root(callee)) || (!callee.ends_with("f") && !only_plain_floats(source, call))) return true;
+    if (!bears_it(source, call, compares)) return true;
+    if (fast) edits.push_back({name->begin, name->end, fast});
     // Exact to 2^-22 of one, not of the value: for small ones verification decides.
     else if (callee == "tanhf") wrap(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
     // The root of zero stays zero: its reciprocal root is infinite.
@@ -71,7 +82,7 @@ void replace_functions(const KernelSource& source, const clang::Stmt* body, cons
   });
 }
 
-void replace_divisions(const KernelSource& source, const clang::Stmt* body, std::set<const clang::Expr*>& taken, std::vector<TextEdit>& edits) {
+void replace_divisions(const KernelSource& source, const clang::Stmt* body, std::set<const clang::Expr*>& taken, bool& compares, std::vector<TextEdit>& edits) {
   walk(body, [&](const clang::Stmt* statement) {
     auto* division = llvm::dyn_cast<clang::BinaryOperator>(statement);
     if (!division || division->getOpcode() != clang::BO_Div || division->getType()->isDependentType() ||
@@ -81,6 +92,7 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
     auto operation = source.offset(division->getOperatorLoc());
     // A constant's reciprocal is multiplied with already; what is above it in the tree is left for the next time.
     if (!range || !operation || !only_plain_floats(source, division) || (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context()))) return true;
+    if (!bears_it(source, division, compares)) return true;
     auto* root = llvm::dyn_cast<clang::CallExpr>(division->getRHS()->IgnoreParenImpCasts());
     auto name = root && is_root(name_of_single(source, root)) ? source.span(root->getCallee()) : std::nullopt;
     if (name) {
@@ -103,14 +115,16 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   found.place = "whole text", found.choice = kPieces[pieces];
   // Divisions first: what is inserted where a function's name begins comes before the name.
   std::set<const clang::Expr*> taken;
+  bool compares = false;
   if (pieces & 2)
-    for (auto* function : source.functions()) replace_divisions(source, function->getBody(), taken, found.edits);
+    for (auto* function : source.functions()) replace_divisions(source, function->getBody(), taken, compares, found.edits);
   size_t divisions = found.edits.size();
   if (pieces & 1)
-    for (auto* function : source.functions()) replace_functions(source, function->getBody(), taken, found.edits);
+    for (auto* function : source.functions()) replace_functions(source, function->getBody(), taken, compares, found.edits);
   if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions)) return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
   if (found.edits.size() > divisions) found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
+  if (compares) found.premise += (found.premise.empty() ? "" : ", and ") + std::string(kComparesRounded);
   return {found};
 }
 

@@ -1,12 +1,14 @@
 // reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
 // reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. So does
 // division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and
-// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters.
+// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters. Quotients that are
+// cut to integers stay: no recorded input says what becomes of those that are just whole.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
 #include <map>
 
+#include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift {
@@ -49,7 +51,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       if (type->isDependentType() || !type->isRealFloatingType() || divides_one(division) || !is_invariant(divisor, changed)) return;
       auto operation = source.offset(division->getOperatorLoc());
       auto range = source.span(divisor);
-      if (!operation || !range) return;
+      Rounded then = what_becomes_of(source, division);
+      if (!operation || !range || then == Rounded::Cut) return;
+      if (then == Rounded::Compared) opportunity.premise = kComparesRounded;
       bool single = source.context().hasSameType(type.getUnqualifiedType(), source.context().FloatTy);
       std::string one = single ? "1.0f" : "1.0";
       opportunity.edits.push_back({*operation, *operation + 1, "*"});
