@@ -161,6 +161,7 @@ std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang:
 RuleContext RuleContext::of(const Mep& mep) {
   RuleContext facts;
   facts.kernel = mep.kernel_name;
+  facts.hip = mep.language == "hip";
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
   for (int axis = 0; axis < 3; ++axis) facts.rounds_up[axis] = all_sites_round_up(mep, axis);

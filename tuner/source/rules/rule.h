@@ -36,6 +36,7 @@ struct RuleContext {
   bool whole_warps = false;                   ///< Every launch site spells a multiple of 32 for the block along x.
 
   Bound bound = Bound::Unknown;
+  bool hip = false;                           ///< Warps may have 64 threads, and what they do together takes masks of 64 bits.
   bool on_cpu = false;                        ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
 
   static RuleContext of(const Mep& mep);

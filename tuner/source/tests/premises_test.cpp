@@ -51,6 +51,22 @@ TEST(LaunchPointers, AreInDoubtWhereSitesPassDifferentThings) {
   EXPECT_EQ(shared_at({{"a", "b", "n"}, {}}), (Set{0, 1})) << "nothing is known of the second";
 }
 
+TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
+  const std::string rows = "__global__ void k(float *y, const float *a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
+                           "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";
+  const std::string total = "__global__ void k(float *y, const float *a) {\n  atomicAdd(y, a[threadIdx.x]);\n}\n";
+  const Bindings values = {{"lanes", 32}, {"columns", 0}};
+  Mep mep;
+  mep.kernel_name = "k";
+  RuleContext cuda = facts(), hip = facts();
+  mep.language = "cuda", cuda.hip = RuleContext::of(mep).hip;
+  mep.language = "hip", hip.hip = RuleContext::of(mep).hip;
+  EXPECT_EQ(offers("warp_atomics", total, {}, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_atomics", total, {}, hip).size(), 0u);
+  EXPECT_EQ(offers("warp_rows", rows, values, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_rows", rows, values, hip).size(), 0u);
+}
+
 /// What people are told of the rule's first opportunity.
 std::string label(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
   auto found = offers(rule, text, values, known);

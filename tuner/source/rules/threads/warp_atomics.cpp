@@ -56,7 +56,7 @@ std::string together(const std::string& function, const std::string& part, const
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel) return {};
+  if (!kernel || facts.hip) return {};
   std::set<const clang::VarDecl*> assigned;   // A declaration alone is no change.
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::BinaryOperator, clang::UnaryOperator, clang::CallExpr>(statement)) assigned.merge(changed_within(statement));
@@ -96,6 +96,6 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kWarpAtomics = {"warp_atomics", "put a warp's values together before one lane adds them to memory",
-                           "an atomic whose result is not used, on one address for the whole block", {}, find, {Bound::Memory, Bound::Latency}};
+                           "CUDA; an atomic whose result is not used, on one address for the whole block", {}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

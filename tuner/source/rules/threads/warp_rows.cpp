@@ -348,7 +348,7 @@ bool Sharing::take(const clang::Stmt* statement) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
-  if (!body || !kernel->getReturnType()->isVoidType() || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return {};
+  if (!body || facts.hip || !kernel->getReturnType()->isVoidType() || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return {};
   int64_t lanes = values.at("lanes");
   bool columns = values.at("columns") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
@@ -390,7 +390,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kWarpRows = {"warp_rows", "let the lanes of a warp walk along one row together instead of each along its own",
-                        "blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
+                        "CUDA; blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
                         {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift
