@@ -98,6 +98,17 @@ TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 
+TEST(Build, SeesWhatACompilerCacheHasInStore) {
+  if (std::system("command -v ccache >/dev/null") != 0) GTEST_SKIP() << "no ccache here";
+  SlotFolder folder;
+  std::ofstream(folder.path() / "a.cu") << "__global__ void k(int* p) { *p = 1; }\n";
+  for (int again = 0; again < 2; ++again) {
+    std::string state = "state" + std::to_string(again);
+    EXPECT_THAT(run({"build", "--device", "cpu", "--state", state, "--", "env", "CCACHE_DIR=" + (folder.path() / "cache").string(), "ccache", "nvcc", "-c", "a.cu", "-o", "a.o"}, folder.path()),
+                HasSubstr("build finished; 1 compile command in ")) << state;
+  }
+}
+
 TEST(Tune, WritesDownThatItTookTheCpuWhereNoDeviceWasNamed) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "a GPU would be taken here";
   MepFixture fixture = scale_mep(1000);

@@ -32,6 +32,9 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   options.capture_output = false;
   const char* path = std::getenv("PATH");
   options.environment.emplace_back("PATH", (config.root / "bin").string() + ":" + (path ? path : "/usr/bin:/bin"));
+  // What a compiler cache answers out of its store is not compiled, and so not seen.
+  options.environment.emplace_back("CCACHE_DISABLE", "1");
+  options.environment.emplace_back("SCCACHE_RECACHE", "1");
   if (config.device != "cpu") return options;
   // With the CPU device the folder is the toolkit, by every name that build systems know for it.
   for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
