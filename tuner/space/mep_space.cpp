@@ -15,6 +15,7 @@
 #include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/launch_model.h"
+#include "tuner/space/size_guard.h"
 
 namespace kernelift {
 namespace {
@@ -115,6 +116,8 @@ class MepSpace::Builder {
   /// Unless every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of the new
   /// size: why one does not.
   std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
+  /// Threads past the size that the grid covers would work there: why, where the kernel's text says so.
+  std::string objection_of_kernel(int axis) const;
   /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
   std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
   /// Blocks whose number stays may become smaller along the axis: whatever the sizes, all is done. `knob`: their size's name.
@@ -271,9 +274,22 @@ std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const st
   return {};
 }
 
+std::string MepSpace::Builder::objection_of_kernel(int axis) const {
+  for (auto& site : mep_.launches) {
+    auto grid = Expression::parse(site.grid[axis]);
+    std::set<std::string> sizes;
+    for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site.argument_text.size(); ++p)
+      for (auto& variable : grid->variables())
+        if (mentions(site.argument_text[p], variable.substr(0, variable.find('.')))) sizes.insert(mep_.parameters[p].name);
+    if (lacks_guard(parent_.source, sizes)) return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
+  }
+  return {};
+}
+
 std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob) const {
   std::string why = objection_of_sites(axis, to, knob);
   if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
+  if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }

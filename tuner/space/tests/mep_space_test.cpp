@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace kernelift {
@@ -51,6 +52,25 @@ Point with(const Space& space, const std::string& name, int64_t value) {
       if (parameter.name == name && parameter.values[i] == value) point.back() = i;
   }
   return point;
+}
+
+TEST(MepSpace, KernelsThatNeverAskWhetherAThreadIsPastTheEndGetNoLargerBlocks) {
+  Mep mep = mep_with("(n + 255) / 256", "256", 16, 256, 4096);   // Whose sizes are multiples of 256.
+  auto largest = [&](const std::string& body) {
+    std::string text = "__global__ void k(float *data, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n";
+    auto space = MepSpace::create(mep, parent(text.c_str()));
+    EXPECT_EQ(space.space().parameters().size(), 1u);
+    int64_t most = 0;
+    for (int64_t value : space.space().parameters().at(0).values) most = std::max(most, value);
+    return most;
+  };
+  EXPECT_EQ(largest("  data[i + n] = data[i];\n"), 256);
+  EXPECT_EQ(largest("  if (data[i] > 0) data[i + n] = data[i];  // i < n\n"), 256);
+  EXPECT_EQ(largest("  for (int k = 0; k < n; ++k) data[i] += k;\n"), 256);
+  EXPECT_EQ(largest("  if (i < n) data[i] = 1;\n"), 1024);
+  EXPECT_EQ(largest("  int row = i / 8, all = n / 8;\n  if (row >= all) return;\n  data[i] = 1;\n"), 1024);
+  EXPECT_EQ(largest("  data[i < n ? i : 0] = 1;\n"), 1024);
+  EXPECT_EQ(largest("  for (int k = i; k < n; k += blockDim.x * gridDim.x) data[k] = 1;\n"), 1024);
 }
 
 TEST(MepSpace, GridFollowsAGeometryKnob) {

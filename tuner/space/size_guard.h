@@ -1,0 +1,14 @@
+// Whether a kernel keeps threads past a size from work. A grid that rounds up is no proof: an application whose sizes are
+// multiples of its block needs no guard, and writes past the end with a larger block at the next size that is none of that.
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace kernelift {
+
+/// True where the text uses one of the `sizes`, which are parameters of the kernel, and nowhere asks how a thread's place
+/// compares with one. Works on text alone; where it cannot tell what is a place or a size, false.
+bool lacks_guard(std::string_view source, const std::set<std::string>& sizes);
+
+}  // namespace kernelift
