@@ -112,17 +112,15 @@ Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
   return done();
 }
 
-bool is_relocatable(const ScanIndex& index, const ScannedKernel& kernel) {
-  for (auto& unit : index.units)
-    if (unit.file == kernel.tu)
-      if (auto command = parse_compiler_command(unit.command, unit.folder); command.ok()) return command->relocatable;
-  return false;
+bool is_relocatable(const ScannedUnit& unit) {
+  auto command = parse_compiler_command(unit.command, unit.folder);
+  return command.ok() && command->relocatable;
 }
 
 /// Of relocatable code, the other units that the slice has text of.
 std::vector<std::string> linked_files(const ScanIndex& index, const ScannedKernel& kernel, const Slice& slice) {
   std::vector<std::string> files;
-  if (!is_relocatable(index, kernel)) return files;
+  if (!is_relocatable(slice.unit)) return files;
   for (auto& unit : index.units)
     if (unit.file != kernel.tu && std::any_of(slice.origins.begin(), slice.origins.end(), [&](auto& line) { return line.file == unit.file; }))
       files.push_back(relative_to(unit.file, index.root));
@@ -160,8 +158,7 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.functions = slice.functions, mep.linked = linked_files(index, kernel, slice);
   mep.unit = kernel.tu, mep.app_root = index.root;
   mep.compile_flags = slice.compile_flags, mep.architecture = slice.architecture;
-  for (auto& unit : index.units)
-    if (unit.file == kernel.tu) mep.compile_command = unit.command, mep.compile_folder = unit.folder;
+  mep.compile_command = slice.unit.command, mep.compile_folder = slice.unit.folder;
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
   for (auto& site : index.launches)
     if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end())
@@ -287,7 +284,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   frontend.flags = slice.compile_flags;
   if (!slice.architecture.empty()) frontend.arch = slice.architecture;
   KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
-  if (!facts.undefined.empty() && is_relocatable(index, *kernel))
+  if (!facts.undefined.empty() && is_relocatable(slice.unit))
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
                    ", which no other file of relocatable code defines that is compiled in the same folder with the same flags; it can be lifted "
                    "where such a one does, or a header");

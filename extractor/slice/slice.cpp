@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "clang/AST/Attr.h"
@@ -122,36 +123,45 @@ std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, 
   return found;
 }
 
+HeaderSet headers_of(const ScannedUnit& unit) { return unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean; }
+
 }  // namespace
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
-  auto unit = std::find_if(index.units.begin(), index.units.end(), [&](auto& one) { return one.file == kernel.tu; });
-  if (unit == index.units.end())
-    return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name +
-                       "; run `kernelift scan` again");
-  KERNELIFT_ASSIGN(LinkedUnits units, LinkedUnits::begin(index, *unit, options.ptx_version));
-  HeaderSet headers = unit->headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
-
+  // A file may be compiled several times, and what its macros make of it, have the kernel or not.
+  const ScannedUnit* unit = nullptr;
+  std::optional<LinkedUnits> units;
   Parsed parsed;
   ParseOutcome outcome;
-  for (bool more = true; more;) {
-    parsed = {};
-    KERNELIFT_ASSIGN(outcome,
-                     parse_unit(units.command(), index.root, [&](ParsedUnit& one) { take(one, kernel, parsed); }, headers));
-    KERNELIFT_ASSIGN(more, units.add_definers(parsed.undefined));
+  for (auto& one : index.units) {
+    if (one.file != kernel.tu) continue;
+    unit = &one;
+    KERNELIFT_ASSIGN(units, LinkedUnits::begin(index, one, options.ptx_version));
+    for (bool more = true; more;) {
+      parsed = {};
+      KERNELIFT_ASSIGN(outcome, parse_unit(units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); },
+                                           headers_of(one)));
+      KERNELIFT_ASSIGN(more, units->add_definers(parsed.undefined));
+    }
+    if (parsed.found) break;
   }
+  if (!unit)
+    return usage_error("the scan knows no unit " + kernel.tu + " for kernel " + kernel.name +
+                       "; run `kernelift scan` again");
   if (!parsed.found)
     return environment_error("kernel " + kernel.name + " is no longer in " + kernel.tu +
                              (outcome.problems.empty() ? "" : " (" + outcome.problems.front() + ")") +
                              "; run `kernelift scan` again");
+  const HeaderSet headers = headers_of(*unit);
 
   Slice slice;
+  slice.unit = *unit;
   slice.kernel_expression = parsed.expression;
   slice.mangled = kernel.mangled;
   slice.instantiation = parsed.instantiation;
   slice.constants = std::move(parsed.constants), slice.functions = std::move(parsed.functions);
-  FrontendOptions frontend = frontend_options(units.command(), headers);
-  slice.compile_flags = frontend.flags, slice.architecture = units.command().arch;
+  FrontendOptions frontend = frontend_options(units->command(), headers);
+  slice.compile_flags = frontend.flags, slice.architecture = units->command().arch;
   slice.headers = headers;
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
     slice.mode = mode;

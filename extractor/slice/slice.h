@@ -32,6 +32,7 @@ struct SliceProof {
 
 struct Slice {
   std::string mode = "slice";  ///< slice | whole-unit
+  ScannedUnit unit;            ///< That has the kernel: of a file that is compiled several times, the first compile that does.
   std::string text;
   std::vector<LineOrigin> origins;  ///< One per line of text.
   std::string kernel_expression;    ///< How the text names the kernel: "app::smooth<float, 8>".

@@ -1,0 +1,32 @@
+// Which compile of the kernel's file a slice is of.
+#include <algorithm>
+
+#include "extractor/slice/slice.h"
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::TestApp;
+
+TEST(SliceUnit, TakesAKernelFromTheCompileOfItsFileThatHasIt) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(REAL* x) { x[threadIdx.x] *= REAL(2); }
+void go(REAL* x) { k<<<1, 32>>>(x); }
+)", {"-DREAL=float"});
+  app.again("a.cu", "b.o", {"-DREAL=double"}).again("a.cu", "c.o", {"-DREAL=int"});
+  auto index = app.scan();
+  for (auto& [key, flag] : std::map<std::string, std::string>{{"k(float*)", "-DREAL=float"}, {"k(double*)", "-DREAL=double"}, {"k(int*)", "-DREAL=int"}}) {
+    auto kernel = std::ranges::find(index.kernels, key, &ScannedKernel::key);
+    ASSERT_NE(kernel, index.kernels.end()) << key;
+    auto slice = slice_kernel(index, *kernel);
+    ASSERT_TRUE(slice.ok()) << slice.error().message;
+    EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+    EXPECT_EQ(std::ranges::count(slice->unit.command, flag), 1) << key;
+    EXPECT_EQ(std::ranges::count(slice->compile_flags, flag), 1) << key;
+  }
+}
+
+}  // namespace
+}  // namespace kernelift
