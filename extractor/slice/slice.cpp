@@ -125,6 +125,14 @@ std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, 
 
 HeaderSet headers_of(const ScannedUnit& unit) { return unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean; }
 
+/// What is included by command is in the text, as what is included by directive is; its file is not to be had where a MEP is compiled.
+std::vector<std::string> without_forced_headers(std::vector<std::string> flags) {
+  for (size_t i = 0; i + 1 < flags.size();)
+    if (flags[i] == "-include" || flags[i] == "-imacros") flags.erase(flags.begin() + static_cast<ptrdiff_t>(i), flags.begin() + static_cast<ptrdiff_t>(i) + 2);
+    else ++i;
+  return flags;
+}
+
 }  // namespace
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
@@ -161,7 +169,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.instantiation = parsed.instantiation;
   slice.constants = std::move(parsed.constants), slice.functions = std::move(parsed.functions);
   FrontendOptions frontend = frontend_options(units->command(), headers);
-  slice.compile_flags = frontend.flags, slice.architecture = units->command().arch;
+  slice.compile_flags = without_forced_headers(frontend.flags), slice.architecture = units->command().arch;
   slice.headers = headers;
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
     slice.mode = mode;

@@ -28,5 +28,22 @@ void go(REAL* x) { k<<<1, 32>>>(x); }
   }
 }
 
+TEST(SliceUnit, HasWhatTheCommandIncludesInItsTextAndNotInItsFlags) {
+  TestApp app;
+  app.header("pre.h", "#pragma once\n#define SCALE 3.0f\n");
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[threadIdx.x] *= SCALE; }
+void go(float* x) { k<<<1, 32>>>(x); }
+)", {"-include", "pre.h", "-DOTHER=1"});
+  auto index = app.scan();
+  ASSERT_EQ(index.kernels.size(), 1u);
+  auto slice = slice_kernel(index, index.kernels[0]);
+  ASSERT_TRUE(slice.ok()) << slice.error().message;
+  EXPECT_TRUE(slice->proof.proven) << slice->proof.note;
+  EXPECT_NE(slice->text.find("#define SCALE 3.0f"), std::string::npos) << slice->text;
+  EXPECT_EQ(std::ranges::count(slice->compile_flags, "-include") + std::ranges::count(slice->compile_flags, "pre.h"), 0);
+  EXPECT_EQ(std::ranges::count(slice->compile_flags, "-DOTHER=1"), 1);
+}
+
 }  // namespace
 }  // namespace kernelift
