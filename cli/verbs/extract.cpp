@@ -41,6 +41,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
   request.templates = template_folder();
   request.out = options.out;
   request.synthesise = options.inputs == "synth";
+  request.on_doubt = [&](const std::string& doubt) { context.note("warning: " + doubt); };
   request.on_damage = [&](const std::string& damage) { context.note("warning: the capture is damaged, and what can be read of it is used: " + damage); };
   std::string unanswered;
   request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {

@@ -310,6 +310,10 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     }
     program.mep.instances = std::move(inputs.instances);
     program.limits = std::move(inputs.limits), program.sums = std::move(inputs.sums);
+    if (!slice.doubt.empty()) {
+      program.limits.push_back(slice.doubt + ".");
+      if (options.on_doubt) options.on_doubt(slice.doubt);
+    }
     if (options.synthesise)
       if (Status answered = answer_made_up(options, fresh, program); !answered.ok()) return despite(slice, std::move(answered).error());
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);

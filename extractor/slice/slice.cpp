@@ -133,6 +133,32 @@ std::vector<std::string> without_forced_headers(std::vector<std::string> flags) 
   return flags;
 }
 
+/// The flags of `one` that `other` lacks, as people read them.
+std::string flags_only_in(const std::vector<std::string>& one, const std::vector<std::string>& other) {
+  std::string only;
+  for (auto& flag : one)
+    if (!flag.starts_with("-I") && std::ranges::find(other, flag) == other.end()) only += (only.empty() ? "" : " ") + flag;
+  return only.empty() ? "no flag more" : only;
+}
+
+/// What other compiles of the unit's file have the kernel too, under other flags.
+std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, const ScannedUnit& taken, const std::vector<std::string>& flags) {
+  std::string others;
+  for (auto& one : index.units) {
+    if (one.file != taken.file || &one == &taken) continue;
+    auto units = LinkedUnits::begin(index, one);
+    if (!units.ok()) continue;
+    auto theirs = units->command().parsed.frontend_flags();
+    if (theirs == flags) continue;
+    Parsed parsed;
+    auto outcome = parse_unit(units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one));
+    if (outcome.ok() && parsed.found) others += (others.empty() ? "" : "; ") + flags_only_in(theirs, flags) + " (not " + flags_only_in(flags, theirs) + ")";
+  }
+  if (others.empty()) return "";
+  return relative_to(taken.file, index.root) + " is compiled in other ways too, and has this kernel there under the same name: with " + others +
+         ". If one of those is what ran, replay finds other answers, or the wrong one is tuned: build only the one that runs, after a clean and without the old state folder";
+}
+
 }  // namespace
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
@@ -171,6 +197,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   FrontendOptions frontend = frontend_options(units->command(), headers);
   slice.compile_flags = without_forced_headers(frontend.flags), slice.architecture = units->command().arch;
   slice.headers = headers;
+  slice.doubt = other_compiles(index, kernel, *unit, units->command().parsed.frontend_flags());
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
     slice.mode = mode;
     slice.knobs = knobs_in(index, kernel, from);

@@ -48,6 +48,7 @@ struct Slice {
   std::vector<SlicedRange> taken;
   SliceProof proof;
   std::string note;  ///< Why it is a whole unit; empty for a slice.
+  std::string doubt;  ///< That the file is compiled in other ways too, one of which may be the one that ran: a sentence; or empty.
 };
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options = {});
