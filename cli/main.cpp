@@ -17,7 +17,7 @@ using kernelift::cli::Context;
 using kernelift::cli::Verb;
 
 const Verb* const kVerbs[] = {
-    &kernelift::cli::kDoctor,  &kernelift::cli::kScan,   &kernelift::cli::kBuild,    &kernelift::cli::kRecord,
+    &kernelift::cli::kDoctor,  &kernelift::cli::kBuild,  &kernelift::cli::kScan,     &kernelift::cli::kRecord,
     &kernelift::cli::kExtract, &kernelift::cli::kReplay, &kernelift::cli::kEvaluate, &kernelift::cli::kTune,     &kernelift::cli::kApply,
     &kernelift::cli::kOptimize, &kernelift::cli::kReport, &kernelift::cli::kSimulate, &kernelift::cli::kExport,
 };
@@ -26,16 +26,16 @@ const Verb* const kVerbs[] = {
 void add_common_options(CLI::App& app, Context& context) {
   constexpr const char* kGroup = "Options of every verb";
   app.add_flag("--json", context.json, "One JSON document on stdout; all else on stderr")->group(kGroup);
-  app.add_option("--device", context.device, "auto (default) | cpu | cuda[:N] | hip[:N]")
+  app.add_option("--device", context.device, "auto (default: a GPU if there is one) | cpu | cuda[:N]")
       ->group(kGroup)
       ->check(CLI::Validator(
           [](std::string& text) {
             std::string kind = text.substr(0, text.find(':'));
             bool known = kind == "auto" || kind == "cpu" || kind == "cuda" || kind == "hip";
-            return known ? std::string() : "a device is auto, cpu, cuda[:N] or hip[:N], not '" + text + "'";
+            return known ? std::string() : "a device is auto, cpu or cuda[:N], not '" + text + "'";
           },
           "DEVICE"));
-  app.add_option("--state", context.state, "State folder (default: .kernelift at the application's root)")->group(kGroup);
+  app.add_option("--state", context.state, "State folder (default: the nearest .kernelift, here or above; else .kernelift here)")->group(kGroup);
   app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr")->group(kGroup);
 }
 

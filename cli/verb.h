@@ -1,5 +1,5 @@
-// One verb of the command line: `kernelift NAME …`. Each verb lives in cli/verbs/NAME.cpp, which registers itself in
-// cli/verbs.h's table; main() only finds it, parses and prints its error. Verbs hold no logic of their stage: they parse options,
+// One verb of the command line: `kernelift NAME …`. Each verb lives in cli/verbs/NAME.cpp, which
+// main.cpp's table names; main() only finds it, parses and prints its error. Verbs hold no logic of their stage: they parse options,
 // call the stage's library, and print.
 #pragma once
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Every verb, in the order of --help: the pipeline's order.
+// Every verb. main.cpp has the table, in the order of --help.
 #pragma once
 #include "cli/verb.h"
 

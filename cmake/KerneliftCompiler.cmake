@@ -30,6 +30,9 @@ if(KERNELIFT_SANITIZE)
   target_compile_options(kernelift_options INTERFACE -fsanitize=${KERNELIFT_SANITIZE} -fno-omit-frame-pointer
     -Wno-deprecated-declarations)
   target_link_options(kernelift_options INTERFACE -fsanitize=${KERNELIFT_SANITIZE})
+else()
+  # Clusters have the C++ library of an older GCC than ours. (libgcc_s is on all of them; the static one asks for glibc 2.35.)
+  target_link_options(kernelift_options INTERFACE -static-libstdc++)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)

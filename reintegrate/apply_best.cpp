@@ -307,7 +307,7 @@ class Choice {
     size_t count = std::erase_if(ways_, [&](auto& way) { return ulps_lost(way).value_or(0) >= *lost; });
     if (count > 0) left_out_.push_back(counted(count, "other") + " not tried: the check refused " + tried_label_ + ", and their results lie as far from the recorded ones, or further");
     say(tried_label_ + ": " + distance + ", which may be what the check refused; " +
-        (ways_.empty() ? "no other candidate that promises a gain is nearer to them" : "going on with candidates that are nearer to them, the equal ones first"));
+        (ways_.empty() ? "no other candidate with a gain is nearer to them" : "going on with candidates that are nearer to them, the equal ones first"));
   }
 
   static Prediction predicted(const Way& way) { return {way.speedup(), way.share, way.others}; }
@@ -327,12 +327,12 @@ class Choice {
   Error nothing() const {
     const RunOffer& o = offer_;
     if (refusals_ > 0 && refusals_ < passed_over_.size())
-      return refused("of the " + std::to_string(passed_over_.size()) + " candidates that promised a gain " + std::to_string(refusals_) +
-                     " cannot be patched into the application, and no other held up; the best that cannot, " + first_refusal_);
+      return refused("of the " + std::to_string(passed_over_.size()) + " candidates with a gain " + std::to_string(refusals_) +
+                     " cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: " + first_refusal_);
     if (refusals_ > 0)
-      return refused((passed_over_.size() == 1 ? "the one candidate that promises a gain cannot be patched into the application, "
+      return refused((passed_over_.size() == 1 ? "the one candidate with a gain cannot be patched into the application: "
                                                : "none of the " + std::to_string(passed_over_.size()) +
-                                                     " candidates that promise a gain can be patched into the application; the best, ") +
+                                                     " candidates with a gain can be patched into the application; the best: ") +
                      first_refusal_);
     if (!first_loss_.empty()) return answer_is_no("what the kernel gains the application would lose elsewhere; the best of " + std::to_string(passed_over_.size()) + ", " + first_loss_);
     if (!passed_over_.empty())

@@ -80,18 +80,12 @@ Finding cpu_finding() {
 }
 
 Finding hip_device_finding() {
-  Finding finding{"devices", "hip", Health::Limited, {}, {}, false};
   void* runtime = dlopen("libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
   auto count = runtime ? reinterpret_cast<int (*)(int*)>(dlsym(runtime, "hipGetDeviceCount")) : nullptr;
   int devices = 0;
-  if (count && count(&devices) == 0 && devices > 0) {
-    finding.health = Health::Good;
-    finding.detail = std::to_string(devices) + " AMD GPU(s)";
-  } else {
-    finding.detail = "no AMD GPU: HIP applications run on the CPU device";
-    finding.fix = "on a machine with an AMD GPU: install ROCm from AMD's repository";
-  }
-  return finding;
+  const bool any = count && count(&devices) == 0 && devices > 0;
+  return {"devices", "hip", Health::Limited, (any ? std::to_string(devices) + " AMD GPU(s); " : "") + "AMD GPUs are not supported yet",
+          "HIP applications run with --device cpu, which needs nothing of AMD's", false};
 }
 
 Finding own_piece(const char* name, const fs::path& path, const char* fix) {
@@ -133,8 +127,6 @@ std::vector<Finding> survey_machine() {
                              "apt-get install g++", true));
   findings.push_back(program("compilers", "nvcc", "release", "nvcc-built applications cannot be rebuilt or confirmed here",
                              "install CUDA 13 from NVIDIA's repository and put its bin folder on PATH"));
-  findings.push_back(program("compilers", "hipcc", "HIP", "HIP applications are built for the CPU device only, which needs no hipcc of AMD's",
-                             "only for AMD GPUs: install ROCm from AMD's repository"));
   findings.push_back(cuda_toolkit_finding());
   std::vector<Finding> nvidia = survey_nvidia();
   for (auto& finding : nvidia)
@@ -151,7 +143,7 @@ std::vector<Finding> survey_machine() {
   findings.push_back(own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));
   findings.push_back(own_piece("recorder", runtime_library_folder() / "libkernelift_record.so", "build the target kernelift_record"));
   Finding cuda_recorder = own_piece("CUDA recorder", runtime_library_folder() / "libkernelift_record_cuda.so",
-                                    "install the CUDA toolkit 13 and build Kernelift again, or use the released archive");
+                                    "install the CUDA toolkit 13 and build Kernelift again");
   if (cuda_recorder.health == Health::Missing) cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is whole.
   cuda_recorder.required = false;
   findings.push_back(cuda_recorder);

@@ -113,7 +113,7 @@ std::vector<Finding> device_findings() {
 #else
 std::vector<Finding> device_findings() {
   return {no_device("this build of Kernelift knows no NVIDIA GPUs: it was made without CUDA's headers",
-                    "install the CUDA toolkit 13 and build again, or use the released archive")};
+                    "install the CUDA toolkit 13 and build Kernelift again")};
 }
 #endif
 

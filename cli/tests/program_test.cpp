@@ -41,7 +41,7 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   Json half = {{"source", kernel_that("if (i < n) out[i] = factor * in[i] + bias;")}, {"launches", {{{"kernel", "scale"}, {"grid", {"gx / 2", "gy", "gz"}}}}}};
   write("half.jsonl", half.dump() + "\n");
   std::string said = run({"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "--device", "cpu"}, folder.path());
-  EXPECT_THAT(said, HasSubstr("same.cu: right, and "));
+  EXPECT_THAT(said, HasSubstr("same.cu: correct, "));
   EXPECT_THAT(said, HasSubstr("off.cu: wrong at verify on instance a: out[3] expected -293.5, got 0: 1 of 100000 elements differ"));
   EXPECT_THAT(said, HasSubstr("typing.cu: compile_failed"));
   EXPECT_THAT(said, HasSubstr("'inn'"));

@@ -55,7 +55,7 @@ Status only(int64_t id, RunOffer& offer, const Run& run) {
   KERNELIFT_ASSIGN(auto trials, run.history());
   for (auto& trial : trials)
     if (trial.id == id)
-      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " promises no gain that a patch can express (" +
+      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " has no gain that a patch can express (" +
                           trial.figures().text() + ")");
   return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " + std::to_string(trials.size()));
 }
@@ -165,6 +165,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kApply = {"apply", "Patch the application with a run's winner; keep it only if it is proven right and faster",
-                     "kernelift apply .kernelift/runs/smooth-1.klrun --build make --run ./app --check './app --check'", setup};
+                     "kernelift apply .kernelift/runs/smooth-*-1.klrun --build make --run ./app --check './app --check'", setup};
 
 }  // namespace kernelift::cli

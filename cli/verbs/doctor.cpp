@@ -1,4 +1,4 @@
-// kernelift doctor: what this machine can do, and the command that mends what it cannot.
+// kernelift doctor: what this machine has and lacks, and the commands that fix it.
 #include <algorithm>
 
 #include "cli/machine/machine.h"
@@ -45,7 +45,7 @@ Result<Exit> doctor(const Context& context) {
 
 }  // namespace
 
-const Verb kDoctor = {"doctor", "What this machine can do, and the command that mends what it cannot", "kernelift doctor",
+const Verb kDoctor = {"doctor", "What this machine has and lacks, and the commands that fix it", "kernelift doctor",
                       [](CLI::App&) -> Action { return doctor; }};
 
 }  // namespace kernelift::cli

@@ -70,13 +70,13 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
 
 /// For whoever wrote the kernel: what came of it, and how sure that is.
 std::string in_words(const Verdict& verdict, bool confirmed) {
-  if (!judged(verdict)) return "not judged, by no fault of its own: " + verdict.detail;
+  if (!judged(verdict)) return "could not be judged (not the candidate's fault): " + verdict.detail;
   if (!verdict.ok()) return verdict.text();
   bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
   char figures[160];
   std::snprintf(figures, sizeof figures, "%.3fx [%.3f, %.3f], %.1f us (%s)", verdict.speedup(), verdict.speedup_low(), verdict.speedup_high(),
                 verdict.seconds() * 1e6, verdict.device.c_str());
-  return std::string("right, and ") + (gained ? "faster: " : lost ? "slower: " : "no faster beyond doubt: ") + figures +
+  return std::string("correct, ") + (gained ? "faster: " : lost ? "slower: " : "no significant speedup: ") + figures +
          (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed: see --confirm" : "");
 }
 
@@ -147,9 +147,9 @@ Action setup(CLI::App& app) {
                  "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, as JSON (docs/formats.md)")
       ->required();
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
-  app.add_flag("--separately", options->separately, "Measure equal code again instead of once");
-  app.add_flag("--as-built", options->as_built, "Time who may be the best as the application's own compiler builds it, as tune does (GPUs)");
-  app.add_flag("--confirm", options->confirm, "Measure who seems to win once more, in a fresh process (always done for kernels written by hand)");
+  app.add_flag("--separately", options->separately, "Time candidates with identical machine code separately, instead of once");
+  app.add_flag("--as-built", options->as_built, "Build and time the likeliest winners with the application's own compiler too, as tune does (GPUs)");
+  app.add_flag("--confirm", options->confirm, "Measure apparent winners again in a fresh process (always done for kernels written by hand)");
   app.add_option("--workers", options->workers, "Compile workers (default: one per core)");
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
@@ -157,8 +157,8 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kEvaluate = {"evaluate", "Is this kernel right, and is it faster? Verdicts on candidates of yours",
-                        "cp .kernelift/mep/smooth-1f2e/kernel.cu mine.cu   # then change it\n"
-                        "  kernelift evaluate .kernelift/mep/smooth-1f2e mine.cu", setup};
+const Verb kEvaluate = {"evaluate", "Judge kernels that you changed by hand: correct? faster, and by how much?",
+                        "cp .kernelift/mep/smooth-*/kernel.cu mine.cu   # then change it\n"
+                        "  kernelift evaluate smooth mine.cu", setup};
 
 }  // namespace kernelift::cli

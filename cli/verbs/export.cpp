@@ -36,6 +36,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 extern const Verb kExport = {"export", "Write a run as Kernel Tuner results, as its cache file, or as JSON",
-                             "kernelift export .kernelift/runs/bilateral-1.klrun --to t4 -o bilateral_T4.json", setup};
+                             "kernelift export .kernelift/runs/smooth-*-1.klrun --to t4 -o smooth_T4.json", setup};
 
 }  // namespace kernelift::cli

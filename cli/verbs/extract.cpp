@@ -91,6 +91,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kExtract = {"extract", "Lift one kernel out as a program of its own, with its recorded inputs",
-                       "kernelift extract app::smooth", setup, true};
+                       "kernelift extract smooth            # a name on record's hot list, with or without its namespace", setup, true};
 
 }  // namespace kernelift::cli

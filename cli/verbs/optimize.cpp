@@ -341,8 +341,8 @@ Action setup(CLI::App& app) {
   app.add_option("--run", options->run, "The command whose run time counts")->required();
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
-  app.add_option("--kernels", options->kernels, "At most so many kernels, hottest first")->capture_default_str();
-  app.add_option("--skip", options->skip, "Launches of each kernel to let pass before any is recorded, where the first are not like the rest")
+  app.add_option("--kernels", options->kernels, "Maximum number of kernels to tune, hottest first")->capture_default_str();
+  app.add_option("--skip", options->skip, "Ignore the first N launches of each kernel, where they are not like the rest")
       ->capture_default_str();
   app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
   add_lock_clocks(app, options->lock_clocks);

@@ -166,13 +166,13 @@ Result<Exit> record(const Context& context, const Options& options) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--kernel", options->config.kernel, "Capture only kernels whose name this regular expression finds");
+  app.add_option("--kernel", options->config.kernel, "Capture only kernels whose name matches this regular expression");
   app.add_option("--instances", options->config.instances, "Launches kept per kernel")->capture_default_str();
-  app.add_option("--skip", options->config.skip, "Launches of each kernel to let pass first")->capture_default_str();
+  app.add_option("--skip", options->config.skip, "Ignore the first N launches of each kernel")->capture_default_str();
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
   app.add_flag("--all-memory", options->config.all_memory,
-               "Take all live memory, for kernels that reach memory by addresses they were not given");
-  app.add_option("--mib", options->mebibytes, "Most memory of one captured launch, in MiB")->capture_default_str();
+               "Capture all live memory, for kernels that reach memory by addresses they were not passed");
+  app.add_option("--mib", options->mebibytes, "Largest memory image of one captured launch, in MiB")->capture_default_str();
   app.add_option("command", options->command, "The application and its arguments, after --")->required();
   return [options](const Context& context) { return record(context, *options); };
 }

@@ -59,7 +59,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
 }  // namespace
 
 const Verb kReplay = {"replay", "Check an extracted kernel (a MEP) against what was recorded, then time it",
-                      "kernelift replay .kernelift/mep/smooth --warm", [](CLI::App& app) -> Action {
+                      "kernelift replay smooth             # or the folder that extract printed", [](CLI::App& app) -> Action {
                         auto options = std::make_shared<Options>();
                         app.add_option("MEP", options->folder, "Folder of the minimal executable program, or its kernel's name")->required();
                         app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");

@@ -35,6 +35,6 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kReport = {"report", "Write one self-contained HTML page about a run", "kernelift report .kernelift/runs/smooth-1.klrun -o smooth.html", setup};
+const Verb kReport = {"report", "Write one self-contained HTML page about a run", "kernelift report -o smooth.html    # the latest run; or name a .klrun file", setup};
 
 }  // namespace kernelift::cli

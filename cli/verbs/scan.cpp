@@ -174,7 +174,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
 }  // namespace
 
 const Verb kScan = {
-    "scan", "Find the application's kernels, launch sites and knobs", "kernelift scan -p build --app .",
+    "scan", "Find the application's kernels, launch sites and knobs", "kernelift scan                     # after kernelift build; or: kernelift scan -p build, for build/compile_commands.json",
     [](CLI::App& app) -> Action {
       auto options = std::make_shared<Options>();
       app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");

@@ -163,8 +163,8 @@ std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = without_gain(tried, stopped_by);
   if (none == "no gain") return "no gain beyond noise";
   if (none != "undecided") return none;
-  return std::string("nothing better found yet: ") + (stopped_by == "time" ? "the time was over" : "it was interrupted") +
-         " before the search had come to its end, so there may be a gain or none; the same command with --resume searches on";
+  return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +
+         " before the search finished; continue with the same command and --resume";
 }
 
 void print_report(const TuneReport& report, const Run& run, const Context& context) {
@@ -296,14 +296,14 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
-  app.add_option("--tiers", options->tiers, "source, params, compiler: which to use");
+  app.add_option("--tiers", options->tiers, "Which to use, of source, params, compiler (default: all)");
   app.add_option("--time", options->time, "Budget: 90, 10m, 1h30m (default 5m unless --evals is given)");
   app.add_option("--evals", options->evaluations, "Budget: candidates measured")->check(CLI::PositiveNumber);
   app.add_option("--llm", options->llm, "openai:URL,MODEL or anthropic:URL,MODEL; empty URL: the vendor's; key from OPENAI_API_KEY or ANTHROPIC_API_KEY");
-  app.add_option("--llm-calls", options->llm_calls, "Most questions to the model")->check(CLI::PositiveNumber);
-  app.add_option("--llm-tokens", options->llm_tokens, "Most tokens, input and output")->check(CLI::PositiveNumber);
-  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio");
-  app.add_option("--seed", options->seed, "Seed of all random choices");
+  app.add_option("--llm-calls", options->llm_calls, "Maximum number of requests to the model")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--llm-tokens", options->llm_tokens, "Maximum number of tokens, input and output")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio")->capture_default_str();
+  app.add_option("--seed", options->seed, "Seed of all random choices")->capture_default_str();
   app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
   add_lock_clocks(app, options->lock_clocks);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
@@ -313,6 +313,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 extern const Verb kTune = {"tune", "Search for a faster version: source, parameters, compiler",
-                           "kernelift tune meps/bilateral --time 10m --tiers source,params,compiler", setup};
+                           "kernelift tune smooth --time 10m    # or the folder that extract printed", setup};
 
 }  // namespace kernelift::cli

@@ -250,7 +250,7 @@ TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
-  EXPECT_NE(report.error().message.find("none of the 5 candidates that promise a gain can be patched into the application; the best, #1"), std::string::npos);
+  EXPECT_NE(report.error().message.find("none of the 5 candidates with a gain can be patched into the application; the best: #1"), std::string::npos);
   EXPECT_NE(said.find("passed over 2 more: the candidate needs device memory"), std::string::npos) << said;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
@@ -261,7 +261,7 @@ TEST_F(ApplyBest, CallsOnlyThoseUnpatchableThatAre) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
-  EXPECT_TRUE(report.error().message.starts_with("of the 2 candidates that promised a gain 1 cannot be patched into the application, and no other held up; the best that cannot, #1"))
+  EXPECT_TRUE(report.error().message.starts_with("of the 2 candidates with a gain 1 cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: #1"))
       << report.error().message;
 }
 

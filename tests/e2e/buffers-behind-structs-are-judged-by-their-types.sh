@@ -69,7 +69,7 @@ expect_says PASS
 sed 's/sum += p.rows\[i \* 32 + k\];/(k % 2 ? odd : sum) += p.rows[i * 32 + k];/; s|count \* 0.1|count / 10.0|' mep/kernel.cu >otherwise.cu
 ! cmp -s mep/kernel.cu otherwise.cu || fail "the candidate is the original"
 expect_exit 0 "$KL" evaluate mep otherwise.cu
-expect_says "otherwise.cu: right"
+expect_says "otherwise.cu: correct"
 # Too far from it.
 sed 's/sum + odd;/sum * 1.001f + odd;/' mep/kernel.cu >off.cu
 expect_exit 1 "$KL" evaluate mep off.cu

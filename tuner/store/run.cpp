@@ -1,5 +1,5 @@
 // See run.h. Schema (docs/formats.md):
-//   meta(key, value)      RunMeta, one row a field, and proposers' state under "state/…"
+//   meta(key, value)      RunMeta as one JSON document under "run", and proposers' state under "state/…"
 //   source(hash, text)    each distinct source text once
 //   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns that
 //                         a person queries by hand (outcome, tier, speedup)

@@ -43,7 +43,6 @@ Result<CrossCheck> cross_check_from_json(const Json& from, const std::string& wh
 
 Result<CrossCheck> GpuRunner::cross_check(const KernelTracer& trace) {
   constexpr const char* kExperiment = "cross-check";
-  constexpr int kRounds = 10, kSlowRounds = 2;  // Two launches each.
   CrossCheck check;
   const size_t heaviest = this->heaviest();
   check.instance = mep_.instances[heaviest].id;
@@ -58,7 +57,7 @@ Result<CrossCheck> GpuRunner::cross_check(const KernelTracer& trace) {
   announce_(kExperiment);
   Samples samples;
   auto records = trace(baseline_.kernel(), [&]() -> Status {
-    samples = time(baseline_, baseline_, heaviest, report_.instances[heaviest].seconds > kSlowSeconds ? kSlowRounds : kRounds, 1);
+    samples = time(baseline_, baseline_, heaviest, calibration_rounds(report_.instances[heaviest].seconds), 1);
     return samples.failure ? Status(environment_error("the original, while CUPTI looks on: " + samples.failure->detail)) : done();
   });
   // The next process must not try it again.

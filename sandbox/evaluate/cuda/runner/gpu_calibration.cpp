@@ -12,7 +12,8 @@ namespace kernelift {
 namespace {
 
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
-constexpr int kCalibrationRounds = 11, kSlowRounds = 3, kLongRounds = 1;
+constexpr int kMostRounds = 11, kLeastRounds = 3, kLongRounds = 1;
+constexpr double kTimingSeconds = 0.25;  // Of one instance, where that is enough for kLeastRounds.
 constexpr int kRuns = 2, kRunsIfVarying = 16;  // Of the original beside the first.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
@@ -30,7 +31,8 @@ Spread spread_in(const judging::Finding& found) {
 }  // namespace
 
 int GpuRunner::calibration_rounds(double seconds) const {
-  return seconds > kLongSeconds ? kLongRounds : seconds > kSlowSeconds ? kSlowRounds : kCalibrationRounds;
+  if (seconds > kLongSeconds) return kLongRounds;
+  return static_cast<int>(std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastRounds, kMostRounds));  // Two sides.
 }
 
 Status GpuRunner::in_time() const {
