@@ -86,4 +86,4 @@ expect_exit 0 "$KL" extract add_up --out sums
 expect_exit 0 "$KL" replay sums
 cp sums/kernel.cu same.cu
 expect_exit 0 "$KL" evaluate sums same.cu
-expect_says "same.cu: right"
+expect_says "same.cu: correct"
