@@ -36,5 +36,27 @@ TEST(Quotient, RoundsUpWhereTheLaunchCoversWhatTheKernelIsTold) {
   EXPECT_FALSE(rounded("(n + 63) / 64", "threads"));
 }
 
+TEST(Quotient, KnowsWhichParametersHoldTheSizesThatAreCovered) {
+  auto covered = [](const std::vector<std::string>& grids) -> std::string {
+    Mep mep;
+    for (auto& grid : grids) {
+      LaunchSite site;
+      site.grid[0] = grid, site.block[0] = "64", site.argument_text = {"a", "s", "(int)n", "n - first", "s.m"};
+      mep.launches.push_back(site);
+    }
+    auto sizes = covered_sizes(mep, 0);
+    std::string text;
+    if (sizes)
+      for (auto& size : *sizes) text += std::to_string(size.parameter) + size.member + " ";
+    return sizes ? text : "any";
+  };
+  EXPECT_EQ(covered({"(n + 63) / 64"}), "2 3 ");
+  EXPECT_EQ(covered({"(s.n + 63) / 64"}), "1n ");
+  EXPECT_EQ(covered({"(s.m + 63) / 64"}), "1m 4 ");
+  EXPECT_EQ(covered({"16"}), "any");
+  EXPECT_EQ(covered({"(n + 63) / 64", "16"}), "2 3 ");
+  EXPECT_EQ(covered({"(n + 63) / 64", "(s.n + 63) / 64"}), "") << "no guard asks of both";
+}
+
 }  // namespace
 }  // namespace kernelift

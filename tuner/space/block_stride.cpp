@@ -89,16 +89,57 @@ std::vector<Header> headers(std::string_view text, std::string_view word) {
   return found;
 }
 
-/// Whether one of `names` is compared with one of `limits`, as `name < limit` says it.
-bool compares(std::string_view condition, const std::set<std::string>& names, const std::set<std::string>& limits) {
-  for (auto& name : names)
-    for (size_t at : whole_words(condition, name)) {
-      size_t after = std::min(condition.find_first_not_of(" \t", at + name.size()), condition.size());
-      if (after >= condition.size() || condition[after] != '<') continue;
-      after = std::min(condition.find_first_not_of("= \t", after + 1), condition.size());
-      if (limits.contains(std::string(condition.substr(after, end_of_word(condition, after) - after)))) return true;
+/// Without what is between square brackets: which element it is says nothing of its value.
+std::string without_indices(std::string_view text) {
+  std::string plain;
+  int depth = 0;
+  for (char c : text) {
+    if (c == '[') ++depth;
+    if (depth == 0) plain += c;
+    if (c == ']') --depth;
+  }
+  return plain;
+}
+
+/// Where the operand that ends before `at`, or begins at it, is over: at a bracket of what is around it, a separator, or an
+/// operator that binds less than a comparison.
+size_t operand(std::string_view text, size_t at, bool forward) {
+  int depth = 0;
+  auto next = [&] { return forward ? at < text.size() : at > 0; };
+  for (; next(); forward ? ++at : --at) {
+    const char c = text[forward ? at : at - 1];
+    if (std::string_view(forward ? "([{" : ")]}").find(c) != std::string_view::npos) ++depth;
+    else if (std::string_view(forward ? ")]}" : "([{").find(c) != std::string_view::npos && --depth < 0) return at;
+    else if (depth == 0 && std::string_view(";,?&|={}<>!").find(c) != std::string_view::npos) return at;
+  }
+  return at;
+}
+
+/// Whether one of `names` is compared with one of `limits`, in whatever words: `t < w`, `2 * w <= t + 1`, `ok = w != t`.
+bool compares(std::string_view text, const std::set<std::string>& names, const std::set<std::string>& limits) {
+  for (size_t at = text.find_first_of("<>=!"); at != text.npos; at = text.find_first_of("<>=!", at + 1)) {
+    const std::string_view two = text.substr(at, 2);
+    const bool equal = two == "<=" || two == ">=" || two == "==" || two == "!=";
+    if (two == "<<" || two == ">>" || (at > 0 && text.substr(at - 1, 2) == "->")) {
+      at += two == "<<" || two == ">>";
+      continue;
     }
+    if (!equal && text[at] != '<' && text[at] != '>') continue;
+    const size_t begin = operand(text, at, false), right = at + (equal ? 2 : 1), end = operand(text, right, true);
+    const std::string one = without_indices(text.substr(begin, at - begin)), other = without_indices(text.substr(right, end - right));
+    if ((holds(one, names) && holds(other, limits)) || (holds(other, names) && holds(one, limits))) return true;
+    at = right - 1;
+  }
   return false;
+}
+
+/// And what is made of one of them, names of `others` aside.
+void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, const std::set<std::string>& others) {
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    for (auto& one : all)
+      if (!others.contains(one.name) && holds(without_indices(one.value), names)) names.insert(one.name);
+  }
 }
 
 }  // namespace
@@ -124,8 +165,12 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
     if (!in_loop) return false;
     stepped.insert(one.name);
   }
+  // Who is compared with a size by its number, not in turns, leaves undone what a larger one would have for it.
   for (auto& name : stepped) alone.erase(name);
-  return !stepped.empty() && std::ranges::none_of(headers(text, "if"), [&](auto& guard) { return compares(guard.condition, alone, given); });
+  std::set<std::string> limits = given;
+  add_made(all, alone, stepped), add_made(all, limits, stepped);
+  for (auto& name : alone) limits.erase(name);
+  return !stepped.empty() && !compares(text, alone, limits);
 }
 
 }  // namespace kernelift

@@ -75,6 +75,41 @@ std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis)
   return whole ? "" : at + "does not divide its grid (" + grid->text() + ") by its block (" + block->text() + ")";
 }
 
+namespace {
+
+/// Nothing where the grid is always the same.
+std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bindings& knobs, int axis) {
+  auto grid = Expression::parse(site.grid[axis]);
+  if (grid.ok() && grid->evaluate(knobs).ok()) return std::nullopt;
+  std::set<CoveredSize> covered;
+  auto quotient = grid.ok() ? Quotient::of(*grid) : std::nullopt;
+  if (!quotient) return covered;
+  auto own = quotient->divisor.variables();
+  for (auto& name : quotient->dividend.variables()) {
+    if (knobs.contains(name) || own.contains(name)) continue;
+    const size_t dot = std::min(name.find('.'), name.size());
+    for (size_t p = 0; p < site.argument_text.size(); ++p) {
+      if (site.argument_text[p] == name.substr(0, dot)) covered.insert({p, dot == name.size() ? "" : name.substr(dot + 1)});
+      else if (!whole_words(site.argument_text[p], name).empty()) covered.insert({p, ""});
+    }
+  }
+  return covered;
+}
+
+}  // namespace
+
+std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis) {
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  std::optional<std::set<CoveredSize>> all;
+  for (auto& site : mep.launches) {
+    auto here = covered_by(site, knobs, axis);
+    if (here && all) std::erase_if(*all, [&](auto& size) { return !here->contains(size); });
+    else if (here) all = std::move(here);
+  }
+  return all;
+}
+
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) { return why_not_rounded_up(mep, site, axis).empty(); }
 
 bool all_sites_round_up(const Mep& mep, int axis) {

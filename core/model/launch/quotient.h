@@ -2,7 +2,10 @@
 // threads past the end by itself, for which the kernel must have a guard; where none are, more than there were do work that
 // nobody asked for: `k<<<3, B>>>(a, n)` is the first three blocks of a longer array.
 #pragma once
+#include <compare>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/model/mep.h"
 
@@ -24,5 +27,15 @@ bool all_sites_round_up(const Mep& mep, int axis);
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis);
 /// Empty where it does; else what of the site speaks against it, for people.
 std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis);
+
+/// A parameter of the kernel, or a member of one, that holds a size which a launch's grid covers.
+struct CoveredSize {
+  size_t parameter = 0;
+  std::string member;                ///< "n", "box.n"; empty: the parameter itself.
+  auto operator<=>(const CoveredSize&) const = default;
+};
+/// Those that every known launch covers along the axis. A guard that asks of another, `first + i < total`, lets in whoever comes
+/// past the part that the launch was for. nullopt: the grids are the same whatever the sizes.
+std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis);
 
 }  // namespace kernelift

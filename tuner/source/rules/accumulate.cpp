@@ -1,6 +1,10 @@
 // accumulate: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the compiler must
 // assume that C overlaps A or B. The element is kept in a register for the length of the loop, and the label says what is assumed:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
+// Where it is a thread's own affair whether there is a turn at all, `for (k = first[i]; k < first[i + 1]; ++k)`, one that has none
+// touches nothing: its element may be another's, or not be there.
+//   const bool any = first[i] < first[i + 1];  float y_sum = any ? y[i] : 0;  for (…) y_sum += …;  if (any) y[i] = y_sum;
+#include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -74,14 +78,61 @@ bool may_name_none(const KernelSource& source, const clang::Expr* index, int dep
   return may;
 }
 
-bool runs_for_sure(const KernelSource& source, const clang::ForStmt* loop) {
-  auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
-  auto* counter = declared && declared->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl()) : nullptr;
-  auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
-  if (!counter || !counter->getInit() || !condition || condition->getOpcode() != clang::BO_LT || named_variable(condition->getLHS()) != counter) return false;
+/// `for (T k = first; k < end; …)`, or with another comparison; `first` is null where the loop does not set it.
+struct Range {
+  const clang::VarDecl* counter = nullptr;
+  const clang::Expr* first = nullptr;
+  const clang::BinaryOperator* condition = nullptr;
+};
+
+std::optional<Range> range_of(const clang::ForStmt* loop) {
+  Range range;
+  range.condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
+  if (!range.condition || !range.condition->isComparisonOp()) return std::nullopt;
+  if (auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit()); declared && declared->isSingleDecl()) {
+    range.counter = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
+    range.first = range.counter ? range.counter->getInit() : nullptr;
+  } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit()); set && set->getOpcode() == clang::BO_Assign) {
+    range.counter = named_variable(set->getLHS()), range.first = set->getRHS();
+  }
+  return (range.counter && range.first) || !loop->getInit() ? std::optional(range) : std::nullopt;
+}
+
+bool runs_for_sure(const KernelSource& source, const Range& range) {
+  if (!range.counter || range.condition->getOpcode() != clang::BO_LT || named_variable(range.condition->getLHS()) != range.counter) return false;
   clang::Expr::EvalResult first, end;
   auto known = [&](const clang::Expr* value, clang::Expr::EvalResult& result) { return !value->isValueDependent() && value->EvaluateAsInt(result, source.context()); };
-  return known(counter->getInit(), first) && known(condition->getRHS(), end) && first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
+  return known(range.first, first) && known(range.condition->getRHS(), end) && first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
+}
+
+/// Made of constants and the kernel's parameters, by whichever names.
+bool same_for_all(const KernelSource& source, const clang::Expr* value, const clang::VarDecl* counter, int depth) {
+  bool same = is_invariant(value, {});
+  walk(value, [&](const clang::Stmt* statement) {
+    if (llvm::isa<clang::PseudoObjectExpr>(statement)) {
+      const std::string builtin = squeezed(source.spelled(statement));
+      same &= builtin.starts_with("blockDim.") || builtin.starts_with("gridDim.");
+      return false;
+    }
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    if (!variable || variable == counter || !variable->hasLocalStorage()) return same;
+    auto* function = llvm::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
+    same &= function && function->hasBody() && function->hasAttr<clang::CUDAGlobalAttr>();
+    // Declared counts as changed: once, where it is set.
+    if (!same || (llvm::isa<clang::ParmVarDecl>(variable) && !changed_within(function->getBody()).contains(variable))) return same;
+    size_t changes = 0;
+    walk(function->getBody(), [&](const clang::Stmt* inner) {
+      auto* target = assigned_by(inner);
+      changes += target && variable_of(target) == variable;
+      auto* address = llvm::dyn_cast<clang::UnaryOperator>(inner);
+      changes += address && address->getOpcode() == clang::UO_AddrOf && variable_of(address->getSubExpr()) == variable;
+      return true;
+    });
+    return same &= depth > 0 && changes == 0 && variable->getInit() && !variable->getType()->isReferenceType() &&
+                   same_for_all(source, variable->getInit(), counter, depth - 1);
+  });
+  return same;
 }
 
 /// In the statement itself, whatever branches in it decide.
@@ -94,9 +145,8 @@ bool touches_always(const KernelSource& source, const clang::Stmt* statement, co
   return touches;
 }
 
-/// In a loop that does not run once nobody touches the element, which need not be there, or be this thread's, then.
-bool is_there_without_turns(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
-  if (runs_for_sure(source, loop) || !may_name_none(source, element->getIdx(), kInitialisers)) return true;
+/// In the loop's own block, in front of it, and with the index as it is then.
+bool is_touched_before(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
   auto* around = llvm::cast<clang::CompoundStmt>(source.parent(loop));
   auto variables = variables_in(element);
   const std::string same = squeezed(source.spelled(element));
@@ -110,8 +160,46 @@ bool is_there_without_turns(const KernelSource& source, const clang::ForStmt* lo
   return there;
 }
 
-/// Keeps `element` in a register through the loop; false if something speaks against it.
-bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element, Opportunity& into) {
+/// Who finds no turn touches no element, which need not be there, or be this thread's: nobody may then.
+bool may_be_touched(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
+  auto range = range_of(loop);
+  if (range && runs_for_sure(source, *range)) return true;
+  const bool alike = range && same_for_all(source, range->condition, range->counter, kInitialisers) &&
+                     (!range->first || same_for_all(source, range->first, nullptr, kInitialisers));
+  return (alike && !may_name_none(source, element->getIdx(), kInitialisers)) || is_touched_before(source, loop, element);
+}
+
+/// Whether there is a turn, asked in front of the loop: its condition, of the first. Empty where that has effects of its own.
+std::string has_turns(const KernelSource& source, const clang::ForStmt* loop) {
+  auto range = range_of(loop);
+  if (!range) return {};
+  bool pure = true;
+  auto look = [&](const clang::Expr* expression) {
+    walk(expression, [&](const clang::Stmt* inner) {
+      auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner);
+      return pure &= !assigned_by(inner) && !llvm::isa<clang::CallExpr, clang::LambdaExpr>(inner) && !(unary && unary->isIncrementDecrementOp());
+    });
+  };
+  look(range->condition);
+  if (range->first) look(range->first);
+  auto whole = source.span(range->condition);
+  std::string first = range->first ? source.spelled(range->first) : "";
+  if (!pure || !whole || (range->first && first.empty())) return {};
+  std::vector<TextEdit> edits;
+  walk(range->condition, [&](const clang::Stmt* inner) {
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+    auto at = reference && range->counter && reference->getDecl() == range->counter ? source.span(reference) : std::nullopt;
+    if (!at) return true;
+    const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::ArraySubscriptExpr, clang::MemberExpr>(range->first->IgnoreImpCasts());
+    edits.push_back({at->begin - whole->begin, at->end - whole->begin, plain ? first : "(" + first + ")"});
+    return true;
+  });
+  return apply_edits(source.text().substr(whole->begin, whole->end - whole->begin), edits).value_or("");
+}
+
+/// Keeps `element` in a register through the loop; false if something speaks against it. `any`: a variable's name, where only who
+/// has a turn may touch it; else empty.
+bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element, const std::string& any, Opportunity& into) {
   auto* base = named_variable(element->getBase());
   std::string element_text = source.spelled(element), same = squeezed(element_text);
   // Within the loop the array may be touched at this element only, and in these words.
@@ -138,11 +226,12 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
   std::string name = source.fresh_name(base->getName().str() + "_sum");
   clang::QualType type = element->getType().getUnqualifiedType();
   bool plain = !type->isDependentType() && type->isBuiltinType() && !spelled_by_macro(source, base);
+  if (!plain && !any.empty()) return false;
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
-  into.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + element_text + ";\n" + indent});
+  into.edits.push_back({begin->begin, begin->begin, spelled_type + " " + name + " = " + (any.empty() ? "" : any + " ? ") + element_text + (any.empty() ? "" : " : 0") + ";\n" + indent});
   for (auto& use : uses) into.edits.push_back({use.begin, use.end, name});
-  into.edits.push_back({*end, *end, "\n" + indent + element_text + " = " + name + ";"});
+  into.edits.push_back({*end, *end, "\n" + indent + (any.empty() ? "" : "if (" + any + ") ") + element_text + " = " + name + ";"});
   into.place += (into.place.empty() ? "" : ", ") + element_text;
   return true;
 }
@@ -154,17 +243,23 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   std::set<const clang::VarDecl*> seen;
   std::set<std::string> apart;
   Opportunity found;
+  const std::string turns = has_turns(source, loop), any = source.fresh_name("any");
+  bool asked = false;
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
     if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) &&
-        !is_conditional(source, statement, loop) && is_there_without_turns(source, loop, element) && seen.insert(base).second) {
-      bool others = touches_other_memory(loop, base);
-      if ((!others || facts.alone(source, base, loop)) && keep(source, loop, element, found) && others) apart.insert(base->getNameAsString());
+        !is_conditional(source, statement, loop) && seen.insert(base).second) {
+      const bool ask = !may_be_touched(source, loop, element), others = touches_other_memory(loop, base);
+      if ((ask && turns.empty()) || (others && !facts.alone(source, base, loop)) || !keep(source, loop, element, ask ? any : "", found)) return true;
+      asked |= ask;
+      if (others) apart.insert(base->getNameAsString());
     }
     return true;
   });
   if (found.edits.empty()) return std::nullopt;
+  if (auto begin = source.span(loop); asked)
+    found.edits.insert(found.edits.begin(), {begin->begin, begin->begin, "const bool " + any + " = " + turns + ";\n" + source.indentation(begin->begin)});
   found.place += " in " + source.name(loop);
   if (!apart.empty()) found.premise = facts.no_overlap(apart);
   return found;

@@ -423,6 +423,21 @@ bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) 
   return touches;
 }
 
+bool has_dynamic_shared(const KernelSource& source) {
+  bool found = false;
+  for (auto* function : source.functions())
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
+        for (auto* declared : declaration->decls()) found |= declared->hasAttr<clang::CUDASharedAttr>() && llvm::isa<clang::VarDecl>(declared) && llvm::cast<clang::VarDecl>(declared)->hasExternalStorage();
+      // Or at the file's level, or in another function.
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+      auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+      found |= variable && variable->hasAttr<clang::CUDASharedAttr>() && variable->hasExternalStorage();
+      return !found;
+    });
+  return found;
+}
+
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function) {
   std::vector<const clang::ForStmt*> loops;
   walk(function->getBody(), [&](const clang::Stmt* statement) {

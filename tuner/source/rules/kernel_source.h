@@ -98,6 +98,8 @@ bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);
 bool has_barrier(const clang::Stmt* root);
 /// Those for which all warps of a block wait.
 bool has_block_barrier(const clang::Stmt* root);
+/// `extern __shared__ int tile[];`: how large it is the launch says, and another run's may ask for all that there is.
+bool has_dynamic_shared(const KernelSource& source);
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function);
 /// The variable of the expression if, parentheses and implicit casts aside, it is a plain name.
 const clang::VarDecl* named_variable(const clang::Expr* expression);

@@ -28,6 +28,7 @@ bool always_subscripted(const KernelSource& source, const clang::FunctionDecl* f
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
+  if (has_dynamic_shared(source)) return found;
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);

@@ -3,11 +3,13 @@
 // They must produce text that compiles, and they compose, because each works on whatever text the last one left.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/model/candidate.h"
+#include "core/model/launch/quotient.h"
 #include "core/model/mep.h"
 #include "tuner/bound.h"
 #include "tuner/source/rules/kernel_source.h"
@@ -33,6 +35,7 @@ struct RuleContext {
   std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
   uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
   bool rounds_up[3] = {true, true, true};     ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
+  std::optional<std::set<CoveredSize>> covered[3];  ///< The sizes that the launches cover along these axes; nullopt: theirs do not depend on any.
   bool whole_warps = false;                   ///< Every launch site spells a multiple of 32 for the block along x.
 
   Bound bound = Bound::Unknown;

@@ -120,11 +120,19 @@ TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
   EXPECT_EQ(with("c[0] = (int)(y[0] / s);", 2), "");
   EXPECT_EQ(with("c[0] = (int)sqrtf(s);", 1), "") << "of 9 it is 3";
   EXPECT_NE(with("y[0] = sqrtf(s);\n  c[0] = s;", 1), "");
+  EXPECT_EQ(with("float a, b;\n  sincosf(s, &a, &b);\n  c[0] = (int)(b * 100.0f);", 1), "");
+  EXPECT_NE(with("float a, b;\n  sincosf(s, &a, &b);\n  y[0] = b * 100.0f;", 1), "");
 }
 
 TEST(Wrap, ComparesBeforeItDivides) {
   EXPECT_THAT(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
               HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? ((x + 1) - (n)) : (x + 1) % (n))]"));
+}
+
+TEST(Wrap, SaysThatASignedModulusIsTakenForPositive) {
+  auto premise = [](const std::string& type) { return offers("wrap", "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {}).at(0).premise; };
+  EXPECT_EQ(premise("int"), "assuming that n is positive");
+  EXPECT_EQ(premise("unsigned"), "");
 }
 
 TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {

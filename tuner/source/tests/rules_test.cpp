@@ -88,18 +88,42 @@ TEST(Accumulate, LeavesALoopAloneThatWaitsInACalledFunction) {
   EXPECT_EQ(after("accumulate", "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"), "");
 }
 
-TEST(Accumulate, LeavesAnElementAloneThatMayNotBeThereWhereTheLoopDoesNotRunOnce) {
+TEST(Accumulate, TouchesAnElementThatMayNotBeThereOnlyWhereTheLoopRuns) {
   auto with = [](const std::string& before, const std::string& element, const std::string& to = "n") {
     return after("accumulate", "__global__ void k(float *y, const int *slot, int n) {\n  int t = threadIdx.x;\n  int s = slot[t];\n  " + before +
                                    "for (int i = 0; i < " + to + "; ++i)\n    y[" + element + "] += i;\n}\n");
   };
-  EXPECT_EQ(with("", "s"), "") << "-1, say, of a row without elements";
-  EXPECT_EQ(with("", "t - 1"), "");
-  EXPECT_NE(with("", "t"), "");
-  EXPECT_NE(with("", "s", "3"), "") << "it does run";
-  EXPECT_NE(with("y[s] = 0;\n  ", "s"), "") << "it is there";
-  EXPECT_EQ(with("y[s] = 0;\n  s = -1;\n  ", "s"), "");
-  EXPECT_EQ(with("if (s > 0) y[s] = 0;\n  ", "s"), "");
+  EXPECT_THAT(with("", "s"), HasSubstr("  const bool any = 0 < n;\n  float y_sum = any ? y[s] : 0;\n  for (int i = 0; i < n; ++i)\n    y_sum += i;\n  if (any) y[s] = y_sum;\n"))
+      << "-1, say, of a row without elements";
+  EXPECT_THAT(with("", "t - 1"), HasSubstr("any ? y[t - 1]"));
+  EXPECT_THAT(with("", "t"), HasSubstr("float y_sum = y[t];"));
+  EXPECT_THAT(with("", "s", "3"), HasSubstr("float y_sum = y[s];")) << "it does run";
+  EXPECT_THAT(with("y[s] = 0;\n  ", "s"), HasSubstr("float y_sum = y[s];")) << "it is there";
+  EXPECT_THAT(with("y[s] = 0;\n  s = -1;\n  ", "s"), HasSubstr("any ? y[s]"));
+  EXPECT_THAT(with("if (s > 0) y[s] = 0;\n  ", "s"), HasSubstr("any ? y[s]"));
+  EXPECT_EQ(with("", "s", "slot[--s]"), "") << "asked twice it would be another";
+}
+
+TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
+  const std::string rows = after("accumulate", R"(__global__ void k(float *y, const float *a, const int *first, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, start = 0, end = 0;
+  if (i < n) { start = first[i]; end = first[i + 1]; }
+  for (int j = start; j < end; ++j) y[i] += a[j];
+}
+)");
+  EXPECT_THAT(rows, HasSubstr("const bool any = start < end;\n  float y_sum = any ? y[i] : 0;\n  for (int j = start; j < end; ++j) y_sum += a[j];\n  if (any) y[i] = y_sum;"));
+  const std::string lanes = after("accumulate", R"(__global__ void k(float *y, const float *a, int m) {
+  int lane = threadIdx.x % 32, group = threadIdx.x / 32;
+  for (int j = lane * 64; j < m; ++j) y[group] += a[j];
+}
+)");
+  EXPECT_THAT(lanes, HasSubstr("const bool any = (lane * 64) < m;")) << "lanes without a turn would put back what was there before the others'";
+  const std::string memory = after("accumulate", R"(__global__ void k(float *y, const float *a, const int *first) {
+  int i = threadIdx.x;
+  for (int j = first[i]; j < first[i + 1]; ++j) y[i] += a[j];
+}
+)");
+  EXPECT_THAT(memory, HasSubstr("const bool any = first[i] < first[i + 1];\n"));
 }
 
 TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
@@ -192,6 +216,10 @@ TEST(PadShared, AddsAColumn) {
 TEST(PadShared, AddsToTheWholeOfAComputedSize) {
   EXPECT_THAT(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][1 << 4];\n  tile[threadIdx.x][0] = 1;\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}),
               HasSubstr("float tile[16][(1 << 4) + 1];"));
+}
+
+TEST(PadShared, LeavesTheRoomAloneThatALaunchMayAskFor) {
+  EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  extern __shared__ float more[];\n  tile[threadIdx.x][0] = more[0];\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}), "");
 }
 
 TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {

@@ -97,6 +97,29 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
     EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "with the grid as it was, of which one block in 2 finds work");
 }
 
+TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCovered) {
+  auto divides = [](const std::string& guard, std::set<CoveredSize> covered, const std::string& before = "") {
+    RuleContext known = facts();
+    known.covered[0] = std::move(covered);
+    const std::string text = "struct Box { int n, all; };\n__global__ void k(float *x, int first, int chunk, int total, Box b) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + before +
+                             "  if (" + guard + ") return;\n  x[i] = 1;\n}\n";
+    std::set<int64_t> all;
+    for (auto& [rule, values] : {std::pair("jam", Bindings{{"x", 2}, {"y", 1}, {"z", 1}}), std::pair("coarsen", Bindings{{"turns", 2}})})
+      all.insert(offers(rule, text, values, known).at(0).grid[0].divide);
+    return all == std::set<int64_t>{2};
+  };
+  EXPECT_FALSE(divides("first + i >= total", {{2, ""}})) << "upd<<<(chunk + 255) / 256, 256>>>(x, first, chunk, total)";
+  EXPECT_TRUE(divides("i >= chunk", {{2, ""}}));
+  EXPECT_TRUE(divides("i + 1 >= chunk", {{2, ""}}));
+  EXPECT_FALSE(divides("i - 1 >= chunk", {{2, ""}})) << "one more than are covered";
+  EXPECT_FALSE(divides("i + first >= chunk", {{2, ""}}));
+  EXPECT_TRUE(divides("i >= b.n", {{4, "n"}}));
+  EXPECT_FALSE(divides("i >= b.all", {{4, "n"}}));
+  EXPECT_TRUE(divides("i >= end", {{2, ""}, {1, ""}}, "  const int end = chunk - first;\n"));
+  EXPECT_FALSE(divides("i >= end", {{2, ""}}, "  int end = chunk + total;\n"));
+  EXPECT_FALSE(divides("i >= 1000", {{2, ""}})) << "of no size at all";
+}
+
 TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
   auto with = [](const std::string& body) {
     auto found = offers("coarsen", "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n", {{"turns", 2}});
@@ -122,12 +145,6 @@ TEST(Jam, TakesADifferenceWithoutASignForNoUpperBound) {
   EXPECT_EQ(with("int", "i - first < sizeof(int)"), 1);
   EXPECT_EQ(with("unsigned", "i + 1 < n"), 2);
   EXPECT_EQ(with("unsigned", "i < n - first"), 2);
-}
-
-TEST(WarpRows, LeavesALoopAloneThatCountsInItsCondition) {
-  std::string text = "__global__ void k(float *y, const float *x, unsigned n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
-                     "  for (unsigned j = n; j-- > 0;) sum += x[i + j];\n  y[i] = sum;\n}\n";
-  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}), "");
 }
 
 TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
@@ -239,163 +256,6 @@ TEST(Jam, RefusesWorkThatIsDoneForAllNeighboursAtOnce) {
                          "  if (i < n) {\n    count[0] += 1;\n    y[i] = 1;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}), "");
 }
 
-const std::string kRows = R"(__global__ void k(const float *a, const float *x, float *y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) {
-    float sum = 0;
-    for (int j = 0; j < n; j++) {
-      sum += a[i * n + j] * x[j];
-    }
-    y[i] = sum;
-  }
-}
-)";
-
-TEST(WarpRows, DealsASumOutOverLanes) {
-  std::string text = after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;"));
-  EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = (0) + lane; j < n; j += 32) {"));
-  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop > 0; hop /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, hop);\n    sum = sum_before + sum;"));
-  EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
-}
-
-TEST(WarpRows, NamesTheLanesOfASmallerGroup) {
-  EXPECT_THAT(after("warp_rows", kRows, {{"lanes", 8}, {"columns", 0}}), HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, hop)"));
-}
-
-TEST(WarpRows, KeepsNeighbouringColumnsTogether) {
-  std::string text = after("warp_rows", kRows, {{"lanes", 8}, {"columns", 1}});
-  EXPECT_THAT(text, HasSubstr("int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4 + (blockIdx.x * blockDim.x + threadIdx.x) % 4;\n"
-                              "  const int lane = threadIdx.x % 32 / 4;"));
-  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop >= 4; hop /= 2) sum += __shfl_xor_sync((286331153u << (threadIdx.x & 3)), sum, hop);"));
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 1}}), "");
-}
-
-TEST(WarpRows, DealsOutALoopWhoseTemporariesAreDeclaredOutside) {
-  std::string text = after("warp_rows", R"(struct P { float x; };
-__device__ float blend(int k, float u) { return k * u; }
-__global__ void k(const P *in, P *out, int n, int m) {
-  int i, j, ki;
-  float u, b;
-  i = blockDim.x * blockIdx.x + threadIdx.x;
-  if (i > n) return;
-  u = i / (float)n;
-  for (j = 0; j < m; j++) {
-    P sum = {0};
-    for (ki = 0; ki <= 3; ki++) {
-      b = blend(ki, u);
-      sum.x += in[ki].x * b;
-    }
-    out[i * m + j] = sum;
-  }
-}
-)", {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("i = (blockDim.x * blockIdx.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;"));
-  EXPECT_THAT(text, HasSubstr("for (j = (0) + lane; j < m; j += 32) {"));
-  EXPECT_THAT(text, Not(HasSubstr("shfl")));
-}
-
-TEST(WarpRows, GrowsTheGrid) {
-  auto found = offers("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
-  ASSERT_EQ(found.size(), 1u);
-  Candidate original;
-  original.source = kRows, original.tier = "baseline";
-  EXPECT_EQ(apply(original, kWarpRows, found[0], "k")->launches.at(0).evaluate({{7, 1, 1}, {256, 1, 1}}, {})->grid.x, 7u * 32);
-}
-
-TEST(WarpRows, SharesChoicesSumsAndElementwiseLoops) {
-  std::string text = after("warp_rows", R"(__global__ void k(const float *src, float *dst, int n, int m) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  float most = src[i * m];
-  for (int j = 0; j < m; j++) {
-    most = fmaxf(most, src[i * m + j]);
-  }
-  float sum = 0;
-  int j;
-  for (j = 0; j < m; j += 2) sum = sum + expf(src[i * m + j] - most);
-  for (int j = 0; j < m; j++) {
-    dst[i * m + j] = expf(src[i * m + j] - most) / sum;
-  }
-}
-)", {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("hop /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, hop));"));
-  EXPECT_THAT(text, HasSubstr("for (j = (0) + (2) * lane; j < m; j += (2) * 32) sum = sum + expf("));
-  EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = (0) + lane; j < m; j += 32) {\n    dst[i * m + j]"));
-  EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
-}
-
-TEST(WarpRows, GathersMembersWithinBranches) {
-  std::string text = after("warp_rows", R"(struct Force { float x, y; };
-__global__ void k(const float *p, Force *out, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  Force f = {0, 0};
-  for (int j = 0; j < n; j++) {
-    float d = p[j] - p[i];
-    if (d > 0) {
-      f.x += d;
-      f.y -= d * d;
-    }
-  }
-  out[i] = f;
-}
-)", {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("auto f_x_before = f.x;\n  f.x = 0;\n  auto f_y_before = f.y;\n"));
-  EXPECT_THAT(text, HasSubstr("f.y = f_y_before + f.y;"));
-  EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
-}
-
-TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
-  auto with = [](const std::string& body) {
-    return after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
-                              "    float s = 0;\n    for (int j = 0; j < n; j++) {\n      " + body + "\n    }\n    y[i] = s;\n  }\n}\n", {{"lanes", 32}, {"columns", 0}});
-  };
-  EXPECT_NE(with("s += a[j];"), "");
-  EXPECT_EQ(with("s = s * a[j] + 1;"), "") << "a recurrence";
-  EXPECT_EQ(with("s += a[j]; y[j] = s;"), "") << "a running sum";
-  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early end";
-  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each turn reads the one before";
-  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which accumulate would take first";
-}
-
-TEST(WarpRows, LeavesALoopAloneWhoseCounterIsReadLater) {
-  auto with = [](const std::string& later) {
-    return after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  int j;\n  if (i < n) {\n"
-                              "    float s = 0;\n    for (j = 0; j < n; j++) s += a[j];\n    " + later + "\n  }\n}\n", {{"lanes", 32}, {"columns", 0}});
-  };
-  EXPECT_NE(with("for (j = 0; j < n; j++) s += a[j];\n    y[i] = s;"), "");
-  EXPECT_EQ(with("y[i] = s / j;"), "") << "past the end each lane has another";
-  EXPECT_EQ(with("for (j = j - 1; j < n; j++) s += a[j];\n    y[i] = s;"), "");
-}
-
-TEST(WarpRows, LeaveStoresAloneThatChangeWhatTheThreadRemembers) {
-  EXPECT_EQ(after("warp_rows", "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    int at = i;\n"
-                               "    float s = 0;\n    y[at++] = 1;\n    for (int j = 0; j < at; j++) s += a[j];\n    y[at] = s;\n  }\n}\n", {{"lanes", 32}, {"columns", 0}}), "");
-}
-
-TEST(WarpRows, DealOutSeveralLoopsThatSumUpInOneVariable) {
-  std::string text = after("warp_rows", "__global__ void k(const float *a, const float *b, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
-                                        "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    for (int j = 0; j < n; j++) s += b[j];\n    y[i] = s;\n  }\n}\n",
-                           {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("s = s_before + s;"));
-  EXPECT_THAT(text, HasSubstr("s = s_before2 + s;"));
-}
-
-TEST(WarpRows, StoreOnceWhatEndsInABrace) {
-  EXPECT_THAT(after("warp_rows", "struct P { float x; };\n__global__ void k(const float *a, P *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
-                                 "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    y[i] = P{s};\n  }\n}\n", {{"lanes", 32}, {"columns", 0}}),
-              HasSubstr("if (lane == 0) y[i] = P{s}; __syncwarp(0xffffffffu); }"));
-}
-
-TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, facts(100, 100)), "");
-  RuleContext narrow = plane();
-  narrow.geometries[0].block.x = 16;
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, narrow), "");
-  EXPECT_NE(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "") << "of which each row is";
-}
-
 TEST(MergeBlocks, LeavesToJamWhatNeedsNoBarriers) {
   EXPECT_EQ(after("merge_blocks", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "");
 }
@@ -470,26 +330,6 @@ TEST(ThreadRules, IndentAsTheTextDoes) {
   }
   const std::string wrapped = "__global__ void k(const float *a,\n                  float *b, int n) {\n" + columns.substr(columns.find("  int row"));
   EXPECT_THAT(after("turn_block", wrapped, {}, 0, plane()), HasSubstr("{\n  const unsigned turned = "));
-}
-
-TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {
-  std::string body = " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n    y[i] = s;\n  }\n}\n";
-  std::string head = "__global__ void k(const float *a, float *y, int n, int m) {\n";
-  std::string text = after("warp_rows", head + "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;" + body, {{"lanes", 8}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 8;\n  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / 8; i < n; i += blockDim.x * (gridDim.x / 8)) {\n"));
-  EXPECT_THAT(text, HasSubstr("if (lane == 0) y[i] = s;"));
-  text = after("warp_rows", head + "  const int first = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int i = first; i < n;" + body, {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("const int first = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\n  const int lane = threadIdx.x % 32;\n"));
-  EXPECT_THAT(text, HasSubstr("i += blockDim.x * (gridDim.x / 32)) {"));
-}
-
-TEST(WarpRows, KnowWhatACallSetsByItsAddress) {
-  auto with = [](const std::string& loop) {
-    return after("warp_rows", "__global__ void k(const float *x, float *y, int n, int m) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
-                              "  float s, c, both = 0;\n  for (int j = 0; j < m; j++) {\n    " + loop + "\n  }\n  y[i] = both;\n}\n", {{"lanes", 32}, {"columns", 0}});
-  };
-  EXPECT_THAT(with("sincosf(x[j], &s, &c); both += s * c;"), HasSubstr("both_before"));
-  EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";
 }
 
 TEST(Jam, KeepsWhatSeldomRunsSmall) {
@@ -570,6 +410,7 @@ TEST(PrivateSums, LeaveArraysAloneThatAreLargeOrUsedOtherwise) {
   EXPECT_EQ(with("atomicAdd(sums, 2.0f);", 1 << 20), "") << "a block has no place for it";
   EXPECT_EQ(with("float old = atomicAdd(sums, 2.0f); sums[1] = old;"), "") << "the result is used";
   EXPECT_EQ(with("atomicAdd(sums, 2.0f); sums[1] = 1;"), "") << "something else is done with it";
+  EXPECT_EQ(with("extern __shared__ int tile[];\n  tile[i] = n;\n  atomicAdd(sums, 2.0f);"), "") << "another run may ask for all that there is";
   RuleContext shared = with_extent(0, 64);
   shared.shared_pointers = {0};
   EXPECT_EQ(after("private_sums", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n", {{"turns", 1}}, 0, shared), "");

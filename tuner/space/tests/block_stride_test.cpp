@@ -32,6 +32,10 @@ TEST(BlockStride, IsNotAGuardByASizeThatAnotherRunMayHaveLarger) {
   const std::string loop = "for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i];\n";
   EXPECT_FALSE(turns(loop + "if (threadIdx.x < n) out[threadIdx.x] = 0;"));
   EXPECT_FALSE(turns("int t = threadIdx.x;\n" + loop + "if (t <= n) out[t] = 0;"));
+  for (auto* guard : {"if (t >= n) return;\n", "if (n > t) out[t] = 0;", "if (t < 2 * n) out[t] = 0;", "int m = 2 * n;\nif (t < m) out[t] = 0;", "bool mine = t < n;\nif (mine) out[t] = 0;",
+                      "out[t] = t < n ? 1 : 0;", "int lane = t % 32;\nif (lane != n && lane < n) out[t] = 0;", "if (active && (t + 1) <= (n)) out[t] = 0;"})
+    EXPECT_FALSE(turns("int t = threadIdx.x;\n" + loop + guard)) << guard;
+  EXPECT_TRUE(turns("int t = threadIdx.x;\n" + loop + "if (in[t] < n) out[0] = 0;\nif (t == 0) out[n >> 1] = 1;")) << "a value, and an element";
   EXPECT_TRUE(turns(loop + "if (threadIdx.x < 4) out[threadIdx.x] = 0;")) << "the recorded launches show that";
 }
 

@@ -6,6 +6,8 @@
 // macro, which may be a double another time.
 #include <clang/AST/Expr.h>
 
+#include <algorithm>
+
 #include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
@@ -54,9 +56,8 @@ bool wrap(const KernelSource& source, const clang::CallExpr* call, const std::st
   return true;
 }
 
-/// Few units in the last place are nothing to the value; `compares` where it is compared.
-bool bears_it(const KernelSource& source, const clang::Expr* value, bool& compares) {
-  Rounded then = what_becomes_of(source, value);
+/// Few units in the last place are nothing to a value of which that becomes; `compares` where it is compared.
+bool bears_it(Rounded then, bool& compares) {
   compares |= then == Rounded::Compared;
   return then != Rounded::Cut;
 }
@@ -69,10 +70,14 @@ void replace_functions(const KernelSource& source, const clang::Stmt* body, cons
     auto name = source.span(call->getCallee());
     llvm::StringRef callee = name_of_single(source, call);
     const char* fast = fast_version(callee);
-    if (name && source.spelled(call->getCallee()) == "sincosf") return edits.push_back({name->begin, name->end, "__sincosf"}), true;
+    if (name && source.spelled(call->getCallee()) == "sincosf" && call->getNumArgs() == 3) {
+      const Rounded both = std::max(what_becomes_of_what_is_at(source, call->getArg(1)), what_becomes_of_what_is_at(source, call->getArg(2)));
+      if (bears_it(both, compares)) edits.push_back({name->begin, name->end, "__sincosf"});
+      return true;
+    }
     // `expf` is of single precision whatever it is given, `exp` is an overload.
     if (!name || !(fast || callee == "tanhf" || is_root(callee)) || (!callee.ends_with("f") && !only_plain_floats(source, call))) return true;
-    if (!bears_it(source, call, compares)) return true;
+    if (!bears_it(what_becomes_of(source, call), compares)) return true;
     if (fast) edits.push_back({name->begin, name->end, fast});
     // Exact to 2^-22 of one, not of the value: for small ones verification decides.
     else if (callee == "tanhf") wrap(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
@@ -92,7 +97,7 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
     auto operation = source.offset(division->getOperatorLoc());
     // A constant's reciprocal is multiplied with already; what is above it in the tree is left for the next time.
     if (!range || !operation || !only_plain_floats(source, division) || (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context()))) return true;
-    if (!bears_it(source, division, compares)) return true;
+    if (!bears_it(what_becomes_of(source, division), compares)) return true;
     auto* root = llvm::dyn_cast<clang::CallExpr>(division->getRHS()->IgnoreParenImpCasts());
     auto name = root && is_root(name_of_single(source, root)) ? source.span(root->getCallee()) : std::nullopt;
     if (name) {

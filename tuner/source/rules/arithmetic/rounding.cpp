@@ -19,11 +19,11 @@ class Follower {
  public:
   explicit Follower(const KernelSource& source) : source_(source) {}
   void follow(const clang::Stmt* value);
+  void follow_uses(const clang::VarDecl* variable);
   Rounded worst() const { return worst_; }
 
  private:
   void meet(Rounded what) { worst_ = std::max(worst_, what); }
-  void follow_uses(const clang::VarDecl* variable);
   void follow_calls(const clang::Stmt* leave);
   /// The value is an argument; true: what the function gives is made of it.
   bool goes_through(const clang::CallExpr* call, const clang::Stmt* argument);
@@ -95,6 +95,15 @@ void Follower::follow(const clang::Stmt* value) {
 }
 
 }  // namespace
+
+Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address) {
+  auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address->IgnoreParenImpCasts());
+  auto* variable = unary && unary->getOpcode() == clang::UO_AddrOf ? variable_of(unary->getSubExpr()) : nullptr;
+  if (!variable) return Rounded::Value;   // An element of an array in memory, as in `out[i] = sinf(x)`.
+  Follower follower(source);
+  follower.follow_uses(variable);
+  return follower.worst();
+}
 
 Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
   Follower follower(source);

@@ -13,6 +13,8 @@ enum class Rounded {
 
 /// As far as the text shows, through variables and functions that are called.
 Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value);
+/// The same of what a function leaves at an address that it is given: `sincosf(x, &s, &c)`.
+Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address);
 
 /// For a label, where something is compared.
 inline constexpr const char* kComparesRounded = "which rounds values otherwise that are compared";

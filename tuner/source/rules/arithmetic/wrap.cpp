@@ -23,12 +23,13 @@ bool is_sum(const clang::Expr* expression) {
   return binary && binary->isAdditiveOp();
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   std::vector<Opportunity> found;
   auto& context = source.context();
   for (auto* function : source.functions()) {
     Opportunity opportunity;
     opportunity.place = function->getNameAsString();
+    std::set<std::string> signed_ones;   // Of which a negative one wraps around otherwise.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (only_divides_past_the_edge(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
@@ -42,11 +43,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       // An alias of the program's own may be a longer type another time.
       std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary) ? "(unsigned long long)" : "(unsigned)";
       std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
+      if (!modulus->getType()->isUnsignedIntegerType()) signed_ones.insert(by);
       opportunity.edits.push_back({range->begin, range->end,
                                    "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less + " < " + limit + " ? " +
                                        less + " : (" + text + ") % (" + by + "))"});
       return false;
     });
+    for (auto& by : signed_ones) opportunity.premise += (opportunity.premise.empty() ? "" : " and ") + facts.assuming(by + " is positive");
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;

@@ -167,6 +167,51 @@ std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, boo
   return parts;
 }
 
+namespace {
+
+/// Whether all that the expression is made of, `index` aside, is constants and covered sizes; which are counted.
+bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* kernel, const std::set<CoveredSize>& covered, const clang::Expr* expression,
+                      const clang::VarDecl* index, int depth, size_t& sizes) {
+  bool good = true;
+  walk(expression, [&](const clang::Stmt* statement) {
+    if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement); difference && difference->getOpcode() == clang::BO_Sub)
+      good &= !variables_in(difference->getLHS()).contains(index);   // `i - 1 < n` lets in one more.
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    if (!good || !variable || variable == index) return good;
+    if (auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
+      std::string member;
+      for (auto* up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(reference)); up && !up->isArrow(); up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(up)))
+        member += (member.empty() ? "" : ".") + up->getMemberDecl()->getNameAsString();
+      const unsigned number = parameter->getFunctionScopeIndex();
+      good &= number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && covered.contains({number, member}) &&
+              !changed_within(kernel->getBody()).contains(parameter);
+      ++sizes;
+      return good;
+    }
+    if (!variable->hasLocalStorage()) return good &= variable->getType().isConstQualified() && variable->isUsableInConstantExpressions(source.context());
+    size_t changes = 0;
+    walk(kernel->getBody(), [&](const clang::Stmt* inner) {
+      auto* target = assigned_by(inner);
+      changes += target && variable_of(target) == variable;
+      return true;
+    });
+    return good &= depth > 0 && changes == 0 && variable->getInit() && !variable->getType()->isReferenceType() &&
+                   is_invariant(variable->getInit(), {}) && of_covered_sizes(source, kernel, covered, variable->getInit(), index, depth - 1, sizes);
+  });
+  return good;
+}
+
+}  // namespace
+
+bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, const clang::Expr* part, const clang::VarDecl* index) {
+  constexpr int kDepth = 4;   // Of variables made from others.
+  if (!facts.covered[axis]) return true;
+  auto* kernel = source.kernel(facts.kernel);
+  size_t sizes = 0;
+  return kernel && of_covered_sizes(source, kernel, *facts.covered[axis], part, index, kDepth, sizes) && sizes > 0;
+}
+
 bool touches_memory(const std::vector<const clang::Stmt*>& statements) {
   bool pure = true;
   for (auto* statement : statements)
@@ -197,7 +242,7 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
 namespace {
 
 /// Nothing is done to memory but for indices below something that is the same for all.
-bool is_kept_inside(const KernelSource& source, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
+bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
   Neighbours places(source, {{2, index}});
   places.spread(statements, {});
   for (auto* statement : statements) {
@@ -206,7 +251,7 @@ bool is_kept_inside(const KernelSource& source, const std::vector<const clang::S
     if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
       for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
         if (bounded || !is_invariant(part, {})) break;   // What comes first is asked of all.
-        bounded = places.bounds(part, leaves) != 0;
+        bounded = places.bounds(part, leaves) != 0 && asks_of_covered_size(source, facts, axis, part, index);
       }
     if (bounded && leaves) return true;
     if (!bounded && touches_memory({statement})) return false;
@@ -251,7 +296,7 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
   std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
   statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
-  if (facts.rounds_up[axis] && is_kept_inside(source, statements, index)) found.grid[axis].divide = turns;
+  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, statements, index)) found.grid[axis].divide = turns;
   else found.premise = idle_blocks(turns), inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
   found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
   found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});

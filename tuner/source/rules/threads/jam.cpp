@@ -23,9 +23,8 @@ constexpr size_t kLongestBody = 6000;     ///< Characters; longer ones spill lon
 
 class Jammer {
  public:
-  /// `rounds_up`: along these axes of the grid.
-  Jammer(const KernelSource& source, const clang::FunctionDecl* kernel, const std::vector<std::pair<GlobalIndex, int64_t>>& axes, const bool (&rounds_up)[3])
-      : source_(source), rounds_up_(rounds_up), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())), axes_(axes), neighbours_(source, as_neighbours(axes)) {}
+  Jammer(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, const std::vector<std::pair<GlobalIndex, int64_t>>& axes)
+      : source_(source), facts_(facts), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())), axes_(axes), neighbours_(source, as_neighbours(axes)) {}
 
   /// The text from the first index's declaration to the kernel's closing brace; nullopt if something speaks against it.
   std::optional<std::string> rewrite();
@@ -33,7 +32,7 @@ class Jammer {
   size_t end() const { return end_; }
   /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach: a guard, of a
   /// size that the launches cover. Where one launches fewer blocks than the guard would let in, the grid must say so.
-  bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && rounds_up_[axes_[axis].first.axis]; }
+  bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && facts_.rounds_up[axes_[axis].first.axis]; }
 
  private:
   using Axes = Neighbours::Axes;
@@ -51,11 +50,12 @@ class Jammer {
   /// Of nothing but indices and what is the same for all.
   bool asks_for_indices(const clang::Expr* condition) const;
   void find_guards(const std::vector<const clang::Stmt*>& statements);
+  void note_bound(const clang::Expr* part, bool leaves);
   bool declare_index(size_t axis, const std::string& indent, std::string& out) const;
   bool is_index(const clang::Stmt* statement) const;
 
   const KernelSource& source_;
-  const bool (&rounds_up_)[3];
+  const RuleContext& facts_;
   const clang::CompoundStmt* body_;
   const std::vector<std::pair<GlobalIndex, int64_t>>& axes_;
   Neighbours neighbours_;
@@ -130,6 +130,12 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
     if (!branch || branch->getElse() || branch->hasVarStorage() || branch->getInit() || !asks_for_indices(branch->getCond())) continue;
     if (only_returns(branch->getThen()) || statement == statements.back()) guards_.insert(branch);
   }
+}
+
+void Jammer::note_bound(const clang::Expr* part, bool leaves) {
+  const Axes bounds = neighbours_.bounds(part, leaves);
+  for (size_t axis = 0; axis < axes_.size(); ++axis)
+    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, part, axes_[axis].first.variable)) bounded_ |= 1U << axis;
 }
 
 /// One for each neighbour along the axis.
@@ -207,7 +213,7 @@ std::optional<std::string> Jammer::rewrite() {
       return std::nullopt;  // What stands between two guards is not for all neighbours.
     }
     bool leaves = only_returns(guard->getThen());
-    for (auto* part : parts_of_guard(guard->getCond(), leaves)) bounded_ |= neighbours_.bounds(part, leaves), conditions_and_leaves.push_back({part, leaves});
+    for (auto* part : parts_of_guard(guard->getCond(), leaves)) note_bound(part, leaves), conditions_and_leaves.push_back({part, leaves});
     from = source_.statement_end(guard);
     if (leaves) continue;
     auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen());
@@ -260,7 +266,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     found.place += (found.place.empty() ? "neighbours along " : ", ") + std::string(kAxisNames[axis]);
   }
   if (axes.empty() || neighbours > kMostNeighbours) return {};
-  Jammer jammer(source, kernel, axes, facts.rounds_up);
+  Jammer jammer(source, facts, kernel, axes);
   auto text = jammer.rewrite();
   if (!text) return {};
   // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the end

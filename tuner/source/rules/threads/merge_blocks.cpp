@@ -59,12 +59,13 @@ class Merger {
 };
 
 bool Merger::shared_memory_is_plain() const {
-  bool plain = true;
+  bool plain = true, grows = false;
   uint64_t bytes = 0;
   walk(body_, [&](const clang::Stmt* statement) {
     if (auto* variable = shared_array(statement); variable && !variable->hasExternalStorage() && !variable->getType()->isDependentType()) {
       auto dependent = neighbours_.dependents().find(variable);
       size_t copies = dependent == neighbours_.dependents().end() ? 1 : neighbours_.choices(dependent->second).size();
+      grows |= copies > 1;
       bytes += copies * static_cast<uint64_t>(source_.context().getTypeSizeInChars(variable->getType()).getQuantity());
     }
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -81,7 +82,7 @@ bool Merger::shared_memory_is_plain() const {
     if (address && address->getOpcode() == clang::UO_AddrOf) plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
     return plain;
   });
-  return plain && bytes <= kMostShared;
+  return plain && bytes <= kMostShared && !(grows && has_dynamic_shared(source_));
 }
 
 bool Merger::declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const {

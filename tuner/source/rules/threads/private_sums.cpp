@@ -21,7 +21,7 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 * 1024;   ///< Of shared memory: several blocks should still fit.
+constexpr uint64_t kMostBytes = 16 * 1024;   ///< Of shared memory, in all: several blocks should still fit.
 
 struct Sum {
   const clang::CallExpr* call = nullptr;
@@ -57,6 +57,7 @@ std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSour
 
 std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel) {
   std::vector<Array> arrays;
+  uint64_t bytes = 0;
   for (size_t p = 0; p < kernel->getNumParams(); ++p) {
     Array array;
     array.parameter = kernel->getParamDecl(static_cast<unsigned>(p));
@@ -72,7 +73,8 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
       return true;
     });
     array.elements = extent->second / static_cast<uint64_t>(source.context().getTypeSizeInChars(element).getQuantity());
-    if (array.sums.empty() || mentions != array.sums.size() || array.elements == 0) continue;
+    if (array.sums.empty() || mentions != array.sums.size() || array.elements == 0 || bytes + extent->second > kMostBytes) continue;
+    bytes += extent->second;
     array.name = array.parameter->getNameAsString(), array.type = element.getAsString(source.context().getPrintingPolicy());
     array.here = source.fresh_name(array.name + "_here");
     arrays.push_back(std::move(array));
@@ -84,7 +86,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt, close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
-  if (!open || !close || !kernel->getReturnType()->isVoidType()) return {};
+  if (!open || !close || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source)) return {};
   std::vector<Array> arrays = arrays_in(source, facts, kernel);
   if (arrays.empty()) return {};
 

@@ -14,13 +14,15 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 
+#include "core/base/words.h"
 #include "tuner/source/rules/threads/block_index.h"
 
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kMostThreads = uint64_t{1} << 31;   ///< Indices are ints in most kernels.
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;   ///< Of a grid, along x.
 constexpr uint32_t kWarp = 32;
 
 enum class Gathering { Sum, Choice };
@@ -71,6 +73,7 @@ class Sharing {
   bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
   bool only_counts(const clang::VarDecl* counter) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
+  bool differs_by(const clang::Expr* index, const clang::VarDecl* counter, const std::set<const clang::VarDecl*>& changed) const;
   bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter);
   bool store_once(const clang::Stmt* statement);
 
@@ -235,10 +238,47 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
   return std::all_of(roots.begin(), roots.end(), [&](auto* root) { return gathered_mentions[root] > 0 && gathered_mentions[root] == mentions[root]; });
 }
 
+/// Each turn has another value of it: the counter, moved or multiplied by what is the same in all turns; `j * m + k` where k is the
+/// counter of a loop up to m.
+bool Sharing::differs_by(const clang::Expr* index, const clang::VarDecl* counter, const std::set<const clang::VarDecl*>& changed) const {
+  auto* value = index->IgnoreParenImpCasts();
+  while (auto* cast = llvm::dyn_cast<clang::ExplicitCastExpr>(value)) {
+    auto& context = source_.context();
+    auto type = cast->getType();
+    if (type->isDependentType() || !type->isIntegerType() || context.getTypeSize(type) < context.getTypeSize(counter->getType())) return false;
+    value = cast->getSubExpr()->IgnoreParenImpCasts();
+  }
+  if (named_variable(value) == counter) return true;
+  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(value);
+  if (!binary || !(binary->isAdditiveOp() || binary->getOpcode() == clang::BO_Mul)) return false;
+  const clang::Expr *one = binary->getLHS(), *other = binary->getRHS();
+  if (!variables_in(one).contains(counter)) std::swap(one, other);
+  if (variables_in(other).contains(counter) || !differs_by(one, counter, changed)) return false;
+  if (is_invariant(other, changed)) {
+    clang::Expr::EvalResult zero;
+    return binary->isAdditiveOp() || other->isValueDependent() || !other->EvaluateAsInt(zero, source_.context()) || !zero.Val.getInt().isZero();
+  }
+  auto* product = llvm::dyn_cast<clang::BinaryOperator>(one->IgnoreParenImpCasts());
+  auto* inner = named_variable(other);
+  if (binary->getOpcode() != clang::BO_Add || !product || product->getOpcode() != clang::BO_Mul || !inner) return false;
+  const clang::Expr* width = named_variable(product->getLHS()) == counter ? product->getRHS() : named_variable(product->getRHS()) == counter ? product->getLHS() : nullptr;
+  for (const clang::Stmt* up = other; width && up; up = source_.parent(up)) {
+    auto* loop = llvm::dyn_cast<clang::ForStmt>(up);
+    const clang::Expr *first = nullptr, *step = nullptr;
+    if (!loop || counter_of(loop, first, step) != inner) continue;
+    auto* condition = llvm::cast<clang::BinaryOperator>(loop->getCond());
+    clang::Expr::EvalResult from;
+    return !first->isValueDependent() && first->EvaluateAsInt(from, source_.context()) && !from.Val.getInt().isNegative() && condition->getOpcode() == clang::BO_LT &&
+           is_invariant(width, changed) && !source_.spelled(width).empty() && squeezed(source_.spelled(width)) == squeezed(source_.spelled(condition->getRHS()));
+  }
+  return false;
+}
+
 /// Each turn writes elements of its own, and reads of what it writes no others.
 bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter) {
   std::map<const clang::VarDecl*, std::set<std::string>> touched;
   std::set<const clang::VarDecl*> written;
+  auto changed = changed_within(loop);
   bool good = true;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !llvm::isa<clang::CXXOperatorCallExpr>(call)) good &= !writes_memory(call);
@@ -248,7 +288,7 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
     if (!set || root_of(set)) return good;
     auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(set->IgnoreParens());
     auto* base = target ? named_variable(target->getBase()) : nullptr;
-    if (!base || !variables_in(target->getIdx()).contains(counter)) good = false;
+    if (!base || !differs_by(target->getIdx(), counter, changed)) good = false;
     else written.insert(base);
     return good;
   });
@@ -345,6 +385,25 @@ bool Sharing::take(const clang::Stmt* statement) {
   return !writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
 }
 
+/// The row's number in the place of the thread's, which is `index`, some spelling of blockIdx.x * blockDim.x + threadIdx.x. Not by
+/// a quotient of that: there are more threads now, and for a large part of the rows they would no longer fit an int. Empty
+/// where the spelling is another one.
+std::string row_text(std::string index, int64_t lanes, bool columns) {
+  auto words = [&](const std::string& word) { return whole_words(index, word); };
+  auto replace = [&](const std::string& word, const std::string& by) { index.replace(words(word)[0], word.size(), by); };
+  const std::string count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
+  // Casts aside, what else is named there: blockDim.x, or the macro or constant that the launch uses too.
+  static const std::regex kCast(R"(static_cast<[\w:\s]+>|\([\w:\s]+\)(?=\s*[\w(]))"), kName(R"([A-Za-z_][\w.:]*)");
+  const std::string plain = std::regex_replace(index, kCast, " ");
+  std::string width;
+  for (std::sregex_iterator name(plain.begin(), plain.end(), kName), end; name != end; ++name)
+    if (const std::string word = name->str(); word != "blockIdx.x" && word != "threadIdx.x") width = width.empty() || width == word ? word : "?";
+  if (width.empty() || words(width).size() != 1 || words("threadIdx.x").size() != 1) return {};
+  replace(width, "(" + width + " / " + count + ")");
+  replace("threadIdx.x", columns ? "(threadIdx.x / 32 * " + items + " + threadIdx.x % " + items + ")" : "threadIdx.x / " + count);
+  return index;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
@@ -353,7 +412,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   bool columns = values.at("columns") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
   for (auto& geometry : facts.geometries) {
-    if (geometry.block.x % kWarp != 0 || geometry.threads() * static_cast<uint64_t>(lanes) >= kMostThreads) return {};
+    if (geometry.block.x % kWarp != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
@@ -377,8 +436,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
-  std::string thread = "(" + source.spelled(index->value) + ")", count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
-  found.edits.push_back({init->begin, init->end, columns ? thread + " / 32 * " + items + " + " + thread + " % " + items : thread + " / " + count});
+  std::string row = row_text(source.spelled(index->value), lanes, columns), count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
+  if (row.empty()) return {};
+  found.edits.push_back({init->begin, init->end, row});
   std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (columns ? "32 / " + items : count) + ";";
   if (index->loop) found.edits.push_back({declared->begin, declared->begin, lane + "\n" + indent});
   else found.edits.push_back({*end, *end, "\n" + indent + lane});
