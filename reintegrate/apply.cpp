@@ -340,12 +340,14 @@ class Apply {
     if (auto written = journal_->write_patched(); !written.ok())
       return roll_back({ApplyOutcome::Disturbed, written.error().message});
     original_is_built_ = false;
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-kept", r_.build));
-    if (built.interrupted) return roll_back(*stopped());
-    if (!built.ok) return roll_back({ApplyOutcome::BuildFailed, "the last build with the patch failed: " + built.why});
-    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-kept", check_line(), limit(check_seconds_)));
-    if (checked.interrupted) return roll_back(*stopped());
-    if (!checked.ok) return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked.why});
+    auto built = commands_->run("build-kept", r_.build);
+    if (!built.ok()) return roll_back({ApplyOutcome::Disturbed, built.error().message});
+    if (built->interrupted) return roll_back(*stopped());
+    if (!built->ok) return roll_back({ApplyOutcome::BuildFailed, "the last build with the patch failed: " + built->why});
+    auto checked = commands_->run("check-kept", check_line(), limit(check_seconds_));
+    if (!checked.ok()) return roll_back({ApplyOutcome::Disturbed, checked.error().message});
+    if (checked->interrupted) return roll_back(*stopped());
+    if (!checked->ok) return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked->why});
     // Minutes have passed: what the user has saved meanwhile is neither checked nor ours to commit.
     if (auto same = journal_->patches_stand(); !same.ok()) return roll_back({ApplyOutcome::Disturbed, same.error().message});
     if (git_.kind() == GitTree::Kind::Tracked) {
@@ -354,12 +356,15 @@ class Apply {
     }
     report_.outcome = ApplyOutcome::Kept;
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
-    KERNELIFT_TRY(write_report());
-    return journal_->finish(true);
+    // Kept it is from here on, report or none: what can no longer be taken back must not be left unfinished.
+    KERNELIFT_TRY(journal_->finish(true));
+    if (Status written = write_report(); !written.ok()) report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
+    return done();
   }
 
   Status commit() {
-    report_.previous = git_.head();
+    KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
+    if (report_.previous != git_.head()) return refused("what is checked out was " + git_.head() + ", and is " + report_.previous + " now");
     std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
@@ -367,9 +372,9 @@ class Apply {
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
     if (git_.wants_signatures())
       report_.notes.push_back("The commit is not signed, though git is told to sign commits here (commit.gpgsign): nobody may be there to type a passphrase; `git commit --amend --no-edit` signs it.");
-    KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit));
+    KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit, report_.previous));
     Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
-    if (!switched.ok()) (void)journal_->note_commit("", "", "");
+    if (!switched.ok()) (void)journal_->note_commit("", "", "", "");
     return switched;
   }
 

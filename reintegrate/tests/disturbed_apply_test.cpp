@@ -62,5 +62,83 @@ TEST_F(DisturbedApply, CommitsNothingThatTheUserWroteMeanwhile) {
   EXPECT_TRUE(named) << report->text();
 }
 
+TEST_F(DisturbedApply, PutsTheProgramsBackWhereItsOwnWorkFailsAtTheVeryEnd) {
+  // The log of the last build cannot be written.
+  request.build += " && mkdir -p .kernelift/apply/1/build-kept.log/in-the-way";
+  auto report = apply(request);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
+  EXPECT_NE(report->why.find("build-kept.log"), std::string::npos) << report->why;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_EQ(read("out/app"), "#!/bin/sh\nsleep 0.05\n");
+}
+
+TEST_F(DisturbedApply, KeepsWhatIsCommittedThoughNoReportCanBeWritten) {
+  make_git();
+  request.check = "mkdir -p .kernelift/apply/1/report.json/in-the-way";
+  auto report = apply(request);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->kept()) << report->why;
+  EXPECT_NE(report->text().find("The report could not be written"), std::string::npos) << report->text();
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain"), "kernelift/sleepy-1\n");
+  auto after = roll_back_interrupted(request.state);
+  ASSERT_TRUE(after.ok());
+  EXPECT_FALSE(after->needed) << "nothing is unfinished";
+}
+
+TEST_F(DisturbedApply, CommitsNothingOntoABranchThatTheUserChangedToMeanwhile) {
+  make_git();
+  request.check = "! test -e .kernelift/apply/1/build-kept.log || git switch -q -c elsewhere";
+  auto report = apply(request);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
+  EXPECT_NE(report->why.find("was main, and is elsewhere now"), std::string::npos) << report->why;
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git log --format=%s"), "elsewhere\noriginal\n");
+}
+
+class InterruptedCommit : public DisturbedApply {
+ protected:
+  void SetUp() override {
+    DisturbedApply::SetUp();
+    make_git();
+    // Killed when the branch is there, and HEAD has not moved.
+    write(".git/hooks/reference-transaction", "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= $PPID);; esac; exit 0\n");
+    shell("chmod +x .git/hooks/reference-transaction");
+    ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
+    shell("rm .git/hooks/reference-transaction");
+    ASSERT_EQ(shell("git branch --show-current; git branch --format='%(refname:short)'"), "main\nkernelift/sleepy-1\nmain\n");
+  }
+  /// Twice: the second time there is nothing left to do.
+  Restoration recover() {
+    auto restored = roll_back_interrupted(request.state);
+    EXPECT_TRUE(restored.ok()) << restored.error().message;
+    auto again = roll_back_interrupted(request.state);
+    EXPECT_TRUE(again.ok() && !again->needed);
+    return restored.ok() ? *restored : Restoration{};
+  }
+};
+
+TEST_F(InterruptedCommit, MovesNothingUnderAUserWhoIsOnAnotherBranchSince) {
+  shell("git checkout -q -- src/k.cu && git switch -q -c other && echo more > more && git add more && git commit -qm more && echo staged >> build.sh && git add build.sh");
+  const std::string before = shell("git branch --show-current; git status --porcelain; git rev-parse HEAD");
+  auto restored = recover();
+  EXPECT_TRUE(restored.kept);
+  ASSERT_EQ(restored.left.size(), 1u);
+  EXPECT_NE(restored.left[0].find("other (the patch is commit "), std::string::npos) << restored.left[0];
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git rev-parse HEAD"), before);
+}
+
+TEST_F(InterruptedCommit, LeavesABranchAloneThatTheUserWorkedOnSince) {
+  shell("git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git commit -qm more");
+  EXPECT_TRUE(recover().left.empty());
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git log --format=%s -1"), "kernelift/sleepy-1\nmore\n");
+}
+
+TEST_F(InterruptedCommit, StaysWhereTheUserWentBackTo) {
+  shell("git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git commit -qm more && git switch -q main");
+  EXPECT_EQ(recover().left.size(), 1u);
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain"), "main\n");
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -88,6 +88,18 @@ TEST_F(Git, CommitsThePatchAndNothingElse) {
   EXPECT_EQ(shell("git branch --show-current"), "tuned\n");
 }
 
+TEST_F(Git, LeavesTheIndexAsItWasWhereTheHeadCannotMove) {
+  make_git();
+  auto tree = inspect();
+  shell("sed -i s/0.05/0.01/ src/k.cu");
+  auto commit = tree->commit_files({root / "src/k.cu"}, "Tune\n", root / "out");
+  ASSERT_TRUE(commit.ok()) << commit.error().message;
+  shell("touch .git/HEAD.lock");
+  EXPECT_FALSE(tree->switch_to("tuned", *commit, {root / "src/k.cu"}).ok());
+  shell("rm .git/HEAD.lock");
+  EXPECT_EQ(shell("git diff --cached --name-only; git branch --show-current"), "main\n") << "or the user's next commit holds the patch";
+}
+
 TEST_F(Git, CommitsWithoutAnIdentity) {
   make_git();
   shell("git config --unset user.name; git config --unset user.email; git config user.useConfigOnly true");

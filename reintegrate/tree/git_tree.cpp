@@ -121,8 +121,7 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
   for (auto& folder : {fs::path(trimmed(git_folder)), tree.top_ / trimmed(objects)})
     if (is_read_only(folder)) return refused(folder.string() + " is read-only, and a patch becomes a commit: let git write there first");
 
-  KERNELIFT_ASSIGN(ProcessOutcome branch, git(tree.top_, {"symbolic-ref", "-q", "--short", "HEAD"}));
-  tree.head_ = branch.ok() ? trimmed(branch.out) : trimmed(commit.out);
+  KERNELIFT_ASSIGN(tree.head_, tree.checked_out());
   tree.kind_ = Kind::Tracked;
   return tree;
 }
@@ -176,18 +175,36 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
 }
 
 Status GitTree::switch_to(const std::string& branch, const std::string& commit, const std::vector<fs::path>& files) const {
-  if (!branch_is_at(branch, commit)) {
-    auto created = ask(top_, {"update-ref", "-m", "kernelift apply", "refs/heads/" + branch, commit, ""});
-    if (!created.ok()) return created.error();
-  }
+  if (!branch_is_at(branch, commit)) KERNELIFT_TRY(create_branch(branch, commit));
   // First the user's index, for the patched files only: a failure here leaves the branch behind but HEAD where it was.
-  Words update = {"reset", "-q", commit, "--"};
-  for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
-  KERNELIFT_ASSIGN(ProcessOutcome reset, git(top_, update));
+  auto reset_to = [&](const std::string& where) {
+    Words update = {"reset", "-q", where, "--"};
+    for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
+    return git(top_, update);
+  };
+  KERNELIFT_ASSIGN(ProcessOutcome reset, reset_to(commit));
   if (!reset.ok()) return environment_error("git cannot update its index in " + top_.string() + ": " + trimmed(reset.err));
   auto moved = ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
-  if (!moved.ok()) return moved.error();
-  return done();
+  if (moved.ok()) return done();
+  (void)reset_to("HEAD");   // Or the user's next commit would take the patch along.
+  return moved.error();
+}
+
+Status GitTree::create_branch(const std::string& branch, const std::string& commit) const {
+  auto created = ask(top_, {"update-ref", "-m", "kernelift apply", "refs/heads/" + branch, commit, ""});
+  return created.ok() ? done() : Status(created.error());
+}
+
+Result<std::string> GitTree::checked_out() const {
+  KERNELIFT_ASSIGN(ProcessOutcome branch, git(top_, {"symbolic-ref", "-q", "--short", "HEAD"}));
+  if (branch.ok()) return trimmed(branch.out);
+  KERNELIFT_ASSIGN(std::string commit, ask(top_, {"rev-parse", "--verify", "-q", "HEAD^{commit}"}));
+  return trimmed(commit);
+}
+
+bool GitTree::branch_holds(const std::string& branch, const std::string& commit) const {
+  auto holds = git(top_, {"merge-base", "--is-ancestor", commit, "refs/heads/" + branch});
+  return holds.ok() && holds->ok();
 }
 
 bool GitTree::wants_signatures() const {

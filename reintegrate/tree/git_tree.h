@@ -35,11 +35,17 @@ class GitTree {
   /// A commit on top of HEAD that differs in `files` only, taken from the working tree. No reference is moved yet.
   Result<std::string> commit_files(const std::vector<std::filesystem::path>& files, const std::string& message,
                                    const std::filesystem::path& scratch) const;
-  /// Creates `branch` at `commit` and makes it the checked-out one; the working tree is not written.
+  /// Creates `branch` at `commit` and makes it the checked-out one; the working tree is not written. Where that fails the index is
+  /// as it was.
   Status switch_to(const std::string& branch, const std::string& commit, const std::vector<std::filesystem::path>& files) const;
   /// Commits are to be signed here; those of commit_files() never are.
   bool wants_signatures() const;
+  /// As head(), asked now.
+  Result<std::string> checked_out() const;
   bool branch_is_at(const std::string& branch, const std::string& commit) const;
+  /// There, or further on.
+  bool branch_holds(const std::string& branch, const std::string& commit) const;
+  Status create_branch(const std::string& branch, const std::string& commit) const;
   /// Every file that git tracks, absolute.
   Result<std::vector<std::filesystem::path>> tracked() const;
 

@@ -38,7 +38,7 @@ Error at_work(const fs::path& lock) {
 PatchJournal::PatchJournal(PatchJournal&& other) noexcept
     : state_(std::move(other.state_)), folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)),
       number_(other.number_), open_(std::exchange(other.open_, false)), entries_(std::move(other.entries_)),
-      top_(std::move(other.top_)), branch_(std::move(other.branch_)), commit_(std::move(other.commit_)) {}
+      top_(std::move(other.top_)), branch_(std::move(other.branch_)), commit_(std::move(other.commit_)), previous_(std::move(other.previous_)) {}
 
 PatchJournal::~PatchJournal() {
   // A noted commit is finished forward by the next open(); anything else goes back now.
@@ -127,7 +127,7 @@ Status PatchJournal::save() const {
     files.push_back({{"path", entry.path.string()}, {"original", entry.original.string()}, {"patched", entry.patched.string()},
                      {"before", entry.before}, {"after", entry.after}, {"seconds", entry.seconds}, {"nanoseconds", entry.nanoseconds}, {"created", entry.created}});
   document["files"] = files;
-  document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}};
+  document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}, {"previous", previous_}};
   return write_json(state_ / "journal.json", document);
 }
 
@@ -203,8 +203,8 @@ void PatchJournal::remove_created() const {
   }
 }
 
-Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit) {
-  top_ = top, branch_ = branch, commit_ = commit;
+Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit, const std::string& previous) {
+  top_ = top, branch_ = branch, commit_ = commit, previous_ = previous;
   return save();
 }
 
@@ -227,6 +227,7 @@ Status PatchJournal::load(const fs::path& file) {
                           from.at("seconds"), from.at("nanoseconds"), from.value("created", false)});
     if (!entries_.empty()) folder_ = entries_.front().original.parent_path();
     top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"), commit_ = document.at("git").at("commit");
+    previous_ = document.at("git").value("previous", "");
     return true;
   });
   return filled.ok() ? done() : Status(std::move(filled).error());
@@ -242,18 +243,33 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
     return std::move(loaded).error().in("an interrupted patch cannot be undone by itself (its originals are under " + state.string() +
                                         "; put them back by hand, then remove " + file.string() + ")");
   Restoration result;
-  std::vector<fs::path> files;
-  for (auto& entry : journal.entries_) files.push_back(entry.path);
   if (!journal.commit_.empty()) {
-    // The patch had been proven and committed; only the references may still have to move.
-    KERNELIFT_TRY(GitTree::at(journal.top_).switch_to(journal.branch_, journal.commit_, files));
-    result.needed = result.kept = true;
+    KERNELIFT_ASSIGN(result, journal.finish_commit());
     std::erase_if(journal.entries_, [](auto& entry) { return entry.created; });  // They stay.
   } else {
     KERNELIFT_ASSIGN(result, journal.restore(false));
   }
   journal.open_ = true;
   KERNELIFT_TRY(journal.finish(result.kept && !journal.folder_.empty()));
+  return result;
+}
+
+Result<Restoration> PatchJournal::finish_commit() const {
+  // The patch had been proven and committed; only the references may still have to move.
+  Restoration result;
+  result.needed = result.kept = true;
+  std::vector<fs::path> files;
+  for (auto& entry : entries_) files.push_back(entry.path);
+  GitTree tree = GitTree::at(top_);
+  KERNELIFT_ASSIGN(std::string head, tree.checked_out());
+  const bool held = tree.branch_holds(branch_, commit_);
+  if (head == branch_ && held) return result;
+  if ((previous_.empty() || head == previous_) && (!held || tree.branch_is_at(branch_, commit_))) {
+    KERNELIFT_TRY(tree.switch_to(branch_, commit_, files));
+    return result;
+  }
+  if (!held) KERNELIFT_TRY(tree.create_branch(branch_, commit_));
+  result.left.push_back("what is checked out in " + top_ + ", " + head + " (the patch is commit " + commit_.substr(0, 10) + " on branch " + branch_ + ")");
   return result;
 }
 

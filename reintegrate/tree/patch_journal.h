@@ -48,8 +48,8 @@ class PatchJournal {
   /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change. Files
   /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without them.
   Result<Restoration> write_originals(bool stamps);
-  /// Noted before references move, so that an interruption after it finishes forward.
-  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit);
+  /// Noted before references move from `previous`, so that an interruption after it finishes forward.
+  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit, const std::string& previous);
   /// The journal ends. With `kept` it is filed in folder(), beside the originals, so that the patch can be undone later.
   Status finish(bool kept);
   /// Puts back the originals of the last patch that was kept without git.
@@ -69,12 +69,14 @@ class PatchJournal {
   void remove_created() const;
   Status load(const std::filesystem::path& file);
   static Result<Restoration> recover(const std::filesystem::path& state);
+  /// References move, unless the user has gone elsewhere since: then the branch has the commit, and that is said.
+  Result<Restoration> finish_commit() const;
 
   std::filesystem::path state_, folder_;
   int lock_ = -1, number_ = 0;
   bool open_ = false;                                ///< The journal file exists.
   std::vector<Entry> entries_;
-  std::string top_, branch_, commit_;
+  std::string top_, branch_, commit_, previous_;
 };
 
 }  // namespace kernelift
