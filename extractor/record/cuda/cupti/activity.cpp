@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "extractor/record/cuda/own_thread.h"
+
 namespace kernelift {
 namespace {
 
@@ -13,7 +15,10 @@ constexpr uint32_t kFlushMilliseconds = 500;
 const Cupti* cupti_table = nullptr;
 KernelRunSink run_sink = nullptr;
 
+// CUPTI asks for buffers on the application's threads, in the middle of a launch. The heap's lock is ours: a signal's handler that
+// ends the process in there must find us inside.
 void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
+  Inside inside;
   *buffer = static_cast<uint8_t*>(operator new(kBufferBytes, std::nothrow));
   *size = *buffer ? kBufferBytes : 0;
   *most_records = 0;
@@ -36,7 +41,10 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
     run.in_graph = kernel.graphNodeId != 0;
     if (run.name) run_sink(run);
   }
-  operator delete(buffer);
+  {
+    Inside inside;
+    operator delete(buffer);
+  }
   run_sink(KernelRun{});
 }
 
