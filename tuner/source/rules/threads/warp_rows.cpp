@@ -340,7 +340,9 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   // Before a pragma that belongs to the loop.
   size_t place = begin->begin;
   edits_.push_back({place, place, before});
-  edits_.push_back({start->begin, start->end, "(" + source_.spelled(first) + ") + " + stride + lane_});
+  const std::string from = source_.spelled(first);
+  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(first->IgnoreImpCasts());
+  edits_.push_back({start->begin, start->end, (from == "0" ? "" : plain ? from + " + " : "(" + from + ") + ") + stride + lane_});
   edits_.push_back({increment->begin, increment->end, counter->getNameAsString() + " += " + stride + count_});
   edits_.push_back({*end, *end, after});
   ++loops_;
