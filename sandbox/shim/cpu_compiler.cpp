@@ -75,7 +75,7 @@ std::vector<std::string> host_flags(const CompilerCommand& command) {
 std::vector<std::string> host_pass(const CompilerCommand& command, const SourceInput& input) {
   FrontendOptions options;
   options.language = input.language == Language::Hip ? "hip" : "cuda";
-  options.arch = newest_architecture(command);
+  if (options.language != "hip") options.arch = newest_architecture(command);
   std::vector<std::string> flags = frontend_arguments(options);
   std::replace(flags.begin(), flags.end(), std::string("--cuda-device-only"), std::string("--cuda-host-only"));
   for (const std::string& flag : command.frontend_flags()) flags.push_back(flag);

@@ -175,7 +175,7 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   FrontendOptions options;
   options.file_name = input.file;
   options.language = input.language == SourceInput::Language::Hip ? "hip" : "cuda";
-  options.arch = newest_architecture(command);
+  if (options.language != "hip") options.arch = newest_architecture(command);   // AMD's say nothing of ours: the newest that we have.
   options.flags = command.frontend_flags();
   if (command.relocatable) options.flags.push_back("-cuid=" + compilation_unit_id(command, input));
   for (const std::string& flag : command.host_flags)

@@ -53,6 +53,7 @@ constexpr Kind kKinds[] = {
     {"'hipblas", kMissing, "the library hipBLAS", kAmd},
     {"'hipsparse", kMissing, "the library hipSPARSE", kAmd},
     {"'hipfft", kMissing, "the library hipFFT", kAmd},
+    {"'hip/hip_fp8.h", kMissing, "a number of 8 bits (hip_fp8.h)", kAmd},
     {"kernel launch from __device__ or __global__ function", "error", kLaunchOnDevice, "launch from host code"},
     {"cudaLaunchDevice", kUndeclared, kLaunchOnDevice, "launch from host code"},
     {"'cuInit'", kUndeclared, kDriver, kByRuntime},

@@ -175,6 +175,9 @@ int main() { int *d, h[4]; if (hipMalloc(&d, 16) != hipSuccess) return 2; hipLau
   hipMemcpy(h, d, 16, hipMemcpyDeviceToHost); return h[3] == 4 ? 0 : 1; }
 )");
   expect_ok("hipcc -O2 --offload-arch=gfx90a a.cpp -o a && ./a");
+  write("b.cpp", "#include <hip/hip_runtime.h>\n__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800\n  *p = 1;\n#else\n  *p = 2;\n#endif\n}\n"
+                 "int main() { int *d, h; if (hipMalloc(&d, 4) != hipSuccess) return 2; k<<<1, 1>>>(d); hipMemcpy(&h, d, 4, hipMemcpyDeviceToHost); return h == 2 ? 0 : 1; }\n");
+  expect_ok("hipcc b.cpp -o b && ./b");   // No old GPU of NVIDIA's, of whose kind nothing is said.
   EXPECT_THAT(run("amdclang++ -v --cuda-host-only -x hip -c a.cpp -o a.o").err, HasSubstr("#include <...> search starts here:")) << "CMake reads it";
 }
 
@@ -211,6 +214,8 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   EXPECT_THAT(run("nvcc a.cu -o a").err, HasSubstr("a.cu:2:33: error: the driver API (cu…) is not supported"));
   write("a.cpp", "int main() { hipModule_t m; return hipModuleLoad(&m, \"k.co\"); }\n");
   EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:14: error: a module loaded at run time"));
+  write("a.cpp", "#include <hip/hip_fp8.h>\n");
+  EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:10: error: a number of 8 bits (hip_fp8.h) is not supported by Kernelift's CPU device"));
   write("a.cpp", "#include <hiprand/hiprand.h>\n");
   EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:10: error: the library hipRAND is not supported by Kernelift's CPU device; HIP programs run on the CPU device alone"));
   write("a.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return 0; }\n");
