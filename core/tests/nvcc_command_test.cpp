@@ -135,7 +135,7 @@ TEST(NvccCommand, KeepsTheOrderOfLinkFlags) {
 }
 
 TEST(HipccCommand, TakesPlainSourcesForHip) {
-  auto c = parsed("/opt/rocm/bin/hipcc --offload-arch=gfx90a:xnack- --offload-arch=gfx906 -O3 -std=c++17 -fgpu-rdc -c main.cpp -o main.o");
+  auto c = parsed("/opt/rocm/bin/hipcc --offload-arch=gfx90a:xnack- --offload-arch=gfx906 -O3 -std=c++17 -fgpu-rdc -save-temps=obj -Rpass-analysis=kernel-resource-usage -c main.cpp -o main.o");
   EXPECT_EQ(c.dialect, Dialect::Hipcc);
   EXPECT_EQ(c.inputs[0].language, Language::Hip);
   EXPECT_THAT(c.architectures, ElementsAre("gfx90a", "gfx906"));

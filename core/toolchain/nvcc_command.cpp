@@ -132,7 +132,8 @@ constexpr const char* kClangDropped[] = {"--cuda-path=", "--rocm-path=", "--rocm
     "-fcuda-short-ptr", "-nogpulib", "-nocudalib", "-nogpuinc", "-nocudainc", "--hip-link", "-parallel-jobs=", "-cuid=", "-fuse-cuid=",
     "--cuda-noopt-device-debug", "-Wno-unknown-cuda-version", "--offload-compress", "-munsafe-fp-atomics", "-mcode-object-version=",
     "--no-cuda-version-check", "--offload-new-driver", "--no-offload-new-driver", "-amdgpu-target", "--gcc-toolchain=",
-    "-fhip-new-launch-api", "--driver-mode=", "--cuda-include-ptx=", "--no-cuda-include-ptx=", "--gpu-max-threads-per-block="};
+    "-fhip-new-launch-api", "--driver-mode=", "--cuda-include-ptx=", "--no-cuda-include-ptx=", "--gpu-max-threads-per-block=",
+    "-save-temps", "--save-temps", "-Rpass", "-fsave-optimization-record", "-foptimization-record-file=", "-ftime-trace", "-fgpu-default-stream=", "-mcumode", "-mno-cumode"};
 
 bool is_true(std::string_view value) { return value != "false" && value != "0"; }
 
