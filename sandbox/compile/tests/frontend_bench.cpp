@@ -1,6 +1,8 @@
 // Source to PTX in this process, against `nvcc -ptx` on the same kernel: the figures of docs/benchmarks.md.
 //   bin/frontend_bench            (nvcc's rows appear where a toolkit is installed)
 #include <benchmark/benchmark.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -45,6 +47,30 @@ void source_to_ptx(benchmark::State& state, HeaderSet headers, bool to_ptx) {
   }
 }
 
+/// A compiler-tier candidate: the front end's output is kept, and optimised anew, at one level or another.
+void recipe_to_ptx(benchmark::State& state) {
+  FrontendOptions options;
+  std::string kept;
+  {
+    llvm::LLVMContext context;
+    auto compiled = compile_to_device_ir(context, kernel(0), options);
+    if (!compiled.ok()) return state.SkipWithError(compiled.error().message.c_str());
+    llvm::raw_string_ostream stream(kept);
+    llvm::WriteBitcodeToFile(*compiled->module, stream);
+  }
+  int level = 0;
+  for (auto _ : state) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(kept, "kept"), context);
+    if (!module) return state.SkipWithError("bitcode");
+    level = level % 3 + 1;
+    if (!link_libdevice(**module).ok() || !optimize_for_ptx(**module, options.arch, level).ok()) return state.SkipWithError("optimising");
+    auto ptx = emit_ptx(**module, options.arch);
+    if (!ptx.ok()) return state.SkipWithError(ptx.error().message.c_str());
+    benchmark::DoNotOptimize(ptx->size());
+  }
+}
+
 void nvcc_ptx(benchmark::State& state) {
   auto toolkit = cuda_toolkit();
   if (!toolkit) return state.SkipWithError("no CUDA toolkit");
@@ -71,7 +97,8 @@ BENCHMARK(driver_only)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
 BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(6)->MinTime(3);
 BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
-BENCHMARK(nvcc_ptx)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(3);
+BENCHMARK(recipe_to_ptx)->Unit(benchmark::kMillisecond);
+BENCHMARK(nvcc_ptx)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(7);
 
 }  // namespace
 }  // namespace kernelift
