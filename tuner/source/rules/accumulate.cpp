@@ -185,13 +185,20 @@ std::string has_turns(const KernelSource& source, const clang::ForStmt* loop) {
   auto whole = source.span(range->condition);
   std::string first = range->first ? source.spelled(range->first) : "";
   if (!pure || !whole || (range->first && first.empty())) return {};
+  // `unsigned k = -1` is no number below any.
+  std::string as;
+  if (range->first) {
+    clang::QualType type = range->counter->getType().getUnqualifiedType(), given = range->first->IgnoreImpCasts()->getType();
+    if (type->isDependentType() || given->isDependentType()) return {};
+    if (!source.context().hasSameUnqualifiedType(type, given)) as = "(" + type.getAsString(source.context().getPrintingPolicy()) + ")";
+  }
   std::vector<TextEdit> edits;
   walk(range->condition, [&](const clang::Stmt* inner) {
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
     auto at = reference && range->counter && reference->getDecl() == range->counter ? source.span(reference) : std::nullopt;
     if (!at) return true;
     const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::ArraySubscriptExpr, clang::MemberExpr>(range->first->IgnoreImpCasts());
-    edits.push_back({at->begin - whole->begin, at->end - whole->begin, plain ? first : "(" + first + ")"});
+    edits.push_back({at->begin - whole->begin, at->end - whole->begin, as + (plain ? first : "(" + first + ")")});
     return true;
   });
   return apply_edits(source.text().substr(whole->begin, whole->end - whole->begin), edits).value_or("");

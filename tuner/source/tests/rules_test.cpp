@@ -112,6 +112,8 @@ TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
 }
 )");
   EXPECT_THAT(rows, HasSubstr("const bool any = start < end;\n  float y_sum = any ? y[i] : 0;\n  for (int j = start; j < end; ++j) y_sum += a[j];\n  if (any) y[i] = y_sum;"));
+  EXPECT_THAT(after("accumulate", "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for (unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
+              HasSubstr("const bool any = (unsigned int)i < n;")) << "-1 is the largest of them";
   const std::string lanes = after("accumulate", R"(__global__ void k(float *y, const float *a, int m) {
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
   for (int j = lane * 64; j < m; ++j) y[group] += a[j];
