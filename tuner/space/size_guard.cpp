@@ -12,8 +12,22 @@
 namespace kernelift {
 namespace {
 
+/// What is derived from a block's index, from a thread's, and from the sizes; and who is held to the last place by min or max.
+struct Words {
+  std::set<std::string> blocks{"blockIdx"}, threads{"threadIdx"}, limits, clamped;
+};
+
 bool mentions_any(const std::string& text, const std::set<std::string>& words) {
   return std::any_of(words.begin(), words.end(), [&](auto& word) { return mentions(text, word); });
+}
+
+/// `p.n` and `p->n` speak of p, and of no n.
+std::string without_members(std::string text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t name = text[at] == '.' ? at + 1 : text.compare(at, 2, "->") == 0 ? at + 2 : text.size();
+    for (size_t i = name, end = end_of_word(text, name); i < end; ++i) text[i] = ' ';
+  }
+  return text;
 }
 
 /// "if (i < n", "for (int k = 0; k < n; ++k": what such a head asks, its last bracket aside.
@@ -36,27 +50,26 @@ std::vector<std::string> pieces_of(const std::string& code) {
   return pieces;
 }
 
+/// The name that is set by the `=` at `at`: "i" of `const int i = min(…)` and of `i += n`, none of `a[i] = n`.
+std::string name_before(const std::string& piece, size_t at) {
+  if (at > 0 && std::string_view("+-*/%&|^").find(piece[at - 1]) != std::string_view::npos) --at;
+  while (at > 0 && std::isspace(static_cast<unsigned char>(piece[at - 1]))) --at;
+  size_t begin = at;
+  while (begin > 0 && word_character(piece[begin - 1])) --begin;
+  return piece.substr(begin, at - begin);
+}
+
+bool is_assignment(const std::string& text, size_t at) {
+  return text[at] == '=' && at > 0 && text.substr(at + 1, 1) != "=" && std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
+}
+
 /// Adds `row` for `row = i / w` where i is one of the words. True where anything was new.
 bool add_made(const std::string& piece, std::set<std::string>& words) {
   const size_t before = words.size();
-  for (size_t at = 0; (at = piece.find('=', at)) != piece.npos; ++at) {
-    if (at == 0 || at + 1 >= piece.size() || piece[at + 1] == '=' || std::string_view("=<>!").find(piece[at - 1]) != std::string_view::npos) continue;
-    size_t end = at;
-    while (end > 0 && !word_character(piece[end - 1])) --end;
-    size_t begin = end;
-    while (begin > 0 && word_character(piece[begin - 1])) --begin;
-    if (begin < end && mentions_any(piece.substr(at + 1), words)) words.insert(piece.substr(begin, end - begin));
-  }
+  for (size_t at = 1; at < piece.size(); ++at)
+    if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words))
+      if (std::string name = name_before(piece, at); !name.empty()) words.insert(name);
   return words.size() != before;
-}
-
-/// The name that is set there: "i" of `const int i = min(…)`.
-void add_named(const std::string& piece, std::set<std::string>& words) {
-  size_t at = piece.find('=');
-  while (at != piece.npos && at > 0 && std::isspace(static_cast<unsigned char>(piece[at - 1]))) --at;
-  size_t begin = at == piece.npos ? 0 : at;
-  while (begin > 0 && word_character(piece[begin - 1])) --begin;
-  if (at != piece.npos && begin < at) words.insert(piece.substr(begin, at - begin));
 }
 
 bool decides(const std::string& piece) {
@@ -77,14 +90,15 @@ size_t past_bracket(const std::string& text, size_t at) {
   return at;
 }
 
-/// Which stores of a body are made by threads that nothing was asked about.
-class Stores {
+/// What a body stores and reads in memory that is not the thread's or the block's own, and whether those past a size take part.
+class Accesses {
  public:
-  Stores(const std::string& code, const std::set<std::string>& places, const std::set<std::string>& limits, const std::set<std::string>& clamped)
-      : code_(code), places_(places), limits_(limits), clamped_(clamped) {}
+  Accesses(const std::string& code, const Words& words) : code_(code), words_(words) {}
   void read(size_t open) { statement(open, false); }
-  bool any() const { return any_; }
-  bool unguarded() const { return unguarded_; }
+  bool any_store() const { return any_store_; }
+  /// A place of its own is stored to by a thread that nothing was asked about; or a sum, `if (t == 0) sums[blockIdx.x] = s;`,
+  /// is made of parts none of which was asked about, or of something that was read where nothing was asked.
+  bool unguarded() const { return bare_store_ || (bare_sum_ && (bare_read_ || !any_guarded_)); }
 
  private:
   struct Read {
@@ -92,23 +106,29 @@ class Stores {
     bool leaves = false;    ///< Nothing behind it runs.
     bool guards = false;    ///< What stands behind it runs for those inside alone.
   };
-  bool asks(const std::string& condition) const { return mentions_any(condition, places_) && mentions_any(condition, limits_); }
+  bool asks(const std::string& condition) const { return mentions_any(condition, words_.blocks) && mentions_any(condition, words_.limits); }
+  /// Says which thread of which block.
+  bool is_placed(const std::string& index) const { return mentions_any(index, words_.blocks) && mentions_any(index, words_.threads); }
   Read statement(size_t at, bool guarded);
   Read branch(size_t at, bool guarded);
   void expression(const std::string& text, bool guarded);
+  void store(const std::string& target, bool guarded);
+  void reads(const std::string& text, bool guarded);
   /// Of a variable or array of the thread's or the block's own, as it is declared somewhere: `float sum[4];`.
   bool is_own(const std::string& name) const;
 
   const std::string& code_;
-  const std::set<std::string>&places_, &limits_, &clamped_;
-  bool any_ = false, unguarded_ = false;
+  const Words& words_;
+  bool any_store_ = false, bare_store_ = false, bare_sum_ = false, bare_read_ = false, any_guarded_ = false;
 };
 
-Stores::Read Stores::branch(size_t at, bool guarded) {
+Accesses::Read Accesses::branch(size_t at, bool guarded) {
   size_t open = code_.find('(', at);
   if (open == code_.npos) return {code_.size()};
   const size_t close = past_bracket(code_, open);
-  const bool asked = asks(code_.substr(open, close - open));
+  const std::string condition = code_.substr(open, close - open);
+  const bool asked = asks(condition);
+  reads(condition, guarded || asked);
   Read then = statement(close, guarded || asked), other;
   const size_t next = past_blanks(code_, then.end);
   const bool has_other = code_.compare(next, 4, "else") == 0 && (next + 4 >= code_.size() || !word_character(code_[next + 4]));
@@ -116,7 +136,7 @@ Stores::Read Stores::branch(size_t at, bool guarded) {
   return {has_other ? other.end : then.end, then.leaves && other.leaves, asked && (then.leaves || other.leaves)};
 }
 
-Stores::Read Stores::statement(size_t at, bool guarded) {
+Accesses::Read Accesses::statement(size_t at, bool guarded) {
   at = past_blanks(code_, at);
   if (at >= code_.size()) return {at};
   if (code_[at] == '{') {
@@ -138,8 +158,12 @@ Stores::Read Stores::statement(size_t at, bool guarded) {
     const std::string inside = code_.substr(open, close - open);
     // A macro that is a loop's head is believed to end it at the size that it is given.
     const bool macro = body < code_.size() && code_[body] == '{';
-    if (word == "for" || word == "while" || word == "switch" || macro)
-      return {statement(body, guarded || asks(inside) || (macro && word != "for" && word != "while" && word != "switch" && mentions_any(inside, limits_))).end};
+    const bool loop = word == "for" || word == "while" || word == "switch";
+    if (loop || macro) {
+      guarded |= asks(inside) || (macro && !loop && mentions_any(inside, words_.limits));
+      reads(inside, guarded);
+      return {statement(body, guarded).end};
+    }
   }
   size_t end = at;
   while (end < code_.size() && code_[end] != ';' && code_[end] != '}') end = std::string_view("([{").find(code_[end]) != std::string_view::npos ? past_bracket(code_, end) : end + 1;
@@ -148,7 +172,7 @@ Stores::Read Stores::statement(size_t at, bool guarded) {
   return {end < code_.size() && code_[end] == ';' ? end + 1 : std::max(end, at + 1), leaves};
 }
 
-bool Stores::is_own(const std::string& name) const {
+bool Accesses::is_own(const std::string& name) const {
   static const std::set<std::string> kNoTypes{"return", "else", "case", "goto", "const", "volatile", "auto", "__restrict__", "__restrict", "restrict", "delete", "throw"};
   for (size_t at : whole_words(code_, name)) {
     size_t end = at;
@@ -160,37 +184,53 @@ bool Stores::is_own(const std::string& name) const {
   return false;
 }
 
-void Stores::expression(const std::string& text, bool guarded) {
-  auto stores = [&](const std::string& target) {
-    size_t begin = target.find_first_not_of(" \t\n*(&");
-    const std::string root = begin == target.npos ? "" : target.substr(begin, end_of_word(target, begin) - begin);
-    if (root.empty() || is_own(root)) return;
-    any_ = true;
-    unguarded_ |= !guarded && !mentions_any(target, clamped_) && !(decides(target) && asks(target));
-  };
+void Accesses::store(const std::string& target, bool guarded) {
+  const size_t begin = target.find_first_not_of(" \t\n*(&");
+  const std::string root = begin == target.npos ? "" : target.substr(begin, end_of_word(target, begin) - begin);
+  if (root.empty() || is_own(root)) return;
+  any_store_ = true;
+  const bool bare = !guarded && !mentions_any(target, words_.clamped) && !(decides(target) && asks(target));
+  (is_placed(target) ? bare_store_ : bare_sum_) |= bare;
+}
+
+void Accesses::reads(const std::string& text, bool guarded) {
+  for (size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
+    size_t begin = open;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string index = text.substr(open, past_bracket(text, open) - open), before = text.substr(0, begin);
+    if (begin == open || !is_placed(index) || is_own(text.substr(begin, open - begin))) continue;
+    const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos || before.find("||") != before.npos) && asks(before);
+    bare_read_ |= !guarded && !chosen;   // Of the last one, too: a sum would have it several times.
+    any_guarded_ |= chosen;
+  }
+}
+
+void Accesses::expression(const std::string& text, bool guarded) {
+  any_guarded_ |= guarded && text.find_first_not_of(" \t\n") != text.npos;
   if (size_t call = text.find("atomic"); call != text.npos && (call == 0 || !word_character(text[call - 1])))
-    if (size_t open = text.find('(', call); open != text.npos) stores(text.substr(open + 1, std::min(text.find(','), text.size()) - open - 1));
+    if (size_t open = text.find('(', call); open != text.npos) store(text.substr(open + 1, std::min(text.find(','), text.size()) - open - 1), guarded);
   for (const char* step : {"++", "--"})
-    if (text.find(step) != text.npos && text.find('[') != text.npos) stores(text.substr(text.starts_with(step) ? 2 : 0, text.rfind(']') + 1));
+    if (text.find(step) != text.npos && text.find('[') != text.npos) store(text.substr(text.starts_with(step) ? 2 : 0, text.rfind(']') + 1), guarded);
   for (size_t at = 0, depth = 0; at < text.size(); ++at) {
     if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
     if (std::string_view(")]}").find(text[at]) != std::string_view::npos && depth > 0) --depth;
-    const bool sets = text[at] == '=' && at > 0 && depth == 0 && text.substr(at + 1, 1) != "=" && std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
-    if (!sets) continue;
+    if (depth > 0 || !is_assignment(text, at)) continue;
     const std::string target = text.substr(0, at);
     // Two words in front of the first bracket are a type and a name.
-    if (target.find('[') != target.npos || target.find("->") != target.npos || target.find_first_not_of(" \t\n(") == target.find('*')) stores(target);
-    return;
+    if (target.find('[') != target.npos || target.find("->") != target.npos || target.find_first_not_of(" \t\n(") == target.find('*')) store(target, guarded);
+    return reads(text.substr(at + 1), guarded);
   }
+  reads(text, guarded);
 }
 
 }  // namespace
 
 bool lacks_guard(std::string_view source, const std::set<std::string>& sizes) {
   const std::string code = blank_comments(std::string(source));
-  std::set<std::string> places{"blockIdx"}, limits = sizes;
+  Words words;
+  words.limits = sizes;
   if (!mentions(code, "blockIdx")) return false;
-  auto pieces = pieces_of(code);
+  auto pieces = pieces_of(without_members(code));
   bool uses = false;
   for (auto& piece : pieces) {
     if (mentions(piece, "__global__") || mentions(piece, "__device__")) continue;
@@ -200,28 +240,30 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes) {
   }
   for (bool more = true; more;) {
     more = false;
-    for (auto* words : {&places, &limits})
-      for (auto& piece : pieces) more |= add_made(piece, *words);
+    for (auto* made : {&words.blocks, &words.threads, &words.limits})
+      for (auto& piece : pieces) more |= add_made(piece, *made);
   }
-  std::set<std::string> clamped;   // min(i, n - 1): whoever is past the end does what the last one does.
-  for (auto& piece : pieces) {
+  auto compares = [&](const std::string& piece) { return mentions_any(piece, words.blocks) && mentions_any(piece, words.limits); };
+  for (auto& piece : pieces) {   // min(i, n - 1): whoever is past the end does what the last one does.
     const bool chooses = mentions(piece, "min") || mentions(piece, "max") || piece.find('?') != piece.npos;
-    if (chooses && mentions_any(piece, places) && mentions_any(piece, limits)) add_named(piece, clamped);
+    const size_t set = piece.find('=');
+    if (chooses && set != piece.npos && compares(piece)) words.clamped.insert(name_before(piece, set));
   }
-  std::string statements = code;
+  words.clamped.erase("");
+  std::string statements = without_members(code);
   for (size_t at = 0; at < statements.size(); at = std::min(statements.find('\n', at), statements.size() - 1) + 1)
     if (const size_t first = statements.find_first_not_of(" \t", at); first != statements.npos && statements[first] == '#')
       for (size_t end = first; end < statements.size() && statements[end] != '\n'; ++end) statements[end] = ' ';
-  Stores stores(statements, places, limits, clamped);
+  Accesses accesses(statements, words);
   for (size_t at : whole_words(statements, "__global__"))
     if (const size_t open = statements.find('(', at); open != statements.npos) {
       size_t body = past_blanks(statements, past_bracket(statements, open));
       // __launch_bounds__(256) name(…)
       while (body < statements.size() && statements[body] != '{' && statements[body] != ';') body = statements[body] == '(' ? past_bracket(statements, body) : body + 1;
-      if (body < statements.size() && statements[body] == '{') stores.read(body);
+      if (body < statements.size() && statements[body] == '{') accesses.read(body);
     }
-  if (stores.any()) return uses && stores.unguarded();
-  return uses && std::none_of(pieces.begin(), pieces.end(), [&](auto& piece) { return decides(piece) && mentions_any(piece, places) && mentions_any(piece, limits); });
+  if (accesses.any_store()) return uses && accesses.unguarded();
+  return uses && std::none_of(pieces.begin(), pieces.end(), [&](auto& piece) { return decides(piece) && compares(piece); });
 }
 
 }  // namespace kernelift

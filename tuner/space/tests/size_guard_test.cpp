@@ -22,6 +22,27 @@ TEST(SizeGuard, StandsAroundOrInFrontOfEveryStore) {
     EXPECT_TRUE(lacks(kIndex + bare)) << bare;
 }
 
+TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
+  const std::string last = "\n__shared__ float tile[256];\ntile[threadIdx.x] = s;\n__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] = tile[0];";
+  for (auto* guarded : {"float s = 0;\nif (i < n) s = in[i];", "float s = i < n ? in[i] : 0;", "float s = 0;\nfor (int j = i; j < n; j += gridDim.x * blockDim.x) s += in[j];",
+                        "if (i >= n) return;\nfloat s = in[i];", "float s = 0;\nif (i < n && in[i] > 0) s = f(i);"}) {
+    EXPECT_FALSE(lacks(kIndex + guarded + last)) << guarded;
+    EXPECT_FALSE(lacks(kIndex + guarded + "\natomicAdd(out, s);")) << guarded;
+    EXPECT_FALSE(lacks(kIndex + guarded + "\nif (threadIdx.x % 32 == 0) atomicAdd(&out[0], s);")) << guarded;
+  }
+  for (auto* bare : {"float s = in[i] * n;", "float s = n * f(i);", "float s = 0;\nif (i < n) s = in[i];\ns += in[i + m];", "float s = in[i];\nif (m < n) s = 0;", "float s = 0;\nif (in[i] > 0) s = n;",
+                     "const int j = min(i, n - 1);\nfloat s = in[j];"}) {
+    EXPECT_TRUE(lacks(kIndex + bare + last)) << bare;
+    EXPECT_TRUE(lacks(kIndex + bare + "\natomicAdd(out, s);")) << bare;
+  }
+}
+
+TEST(SizeGuard, IsNotMadeByAMemberOfTheSameName) {
+  EXPECT_TRUE(lacks(kIndex + "if (i < box.n) out[i] = n;"));
+  EXPECT_TRUE(lacks(kIndex + "if (i < box->n) out[i] = n;"));
+  EXPECT_TRUE(lacks(kIndex + "out[m] = n;\nif (i < m) out[i] = 1;")) << "a store makes no size of its index";
+}
+
 TEST(SizeGuard, IsNotAskedOfWhatIsTheThreadsOwn) {
   EXPECT_FALSE(lacks(kIndex + "__shared__ float tile[256];\nfloat sum[2], more[2] = {0};\ntile[threadIdx.x] = i < n ? in[i] : 0;\nsum[0] = more[1] = 1;\n__syncthreads();\nif (i < n) out[i] = tile[0];"));
   EXPECT_FALSE(lacks("const int i = min(blockIdx.x * blockDim.x + threadIdx.x, n - 1);\nout[i] = in[i];")) << "the last one's work, done again";
@@ -37,6 +58,23 @@ TEST(SizeGuard, EndsOnTextThatDoesNot) {
   for (auto* text : {"", "__global__", "__global__ void k(", "__global__ void k() {", "__global__ void k(int n) { if (blockIdx.x < n", "__global__ void k(int n) { a[blockIdx.x] = n; } }",
                      "__global__ void k(int n) { for (;;) { do { switch", "__global__ void k(int n) { )]} blockIdx.x = n"})
     lacks_guard(text, {"n"});
+}
+
+TEST(SizeGuard, EndsOnTextThatIsBroken) {
+  const std::string whole = "__global__ void k(float* a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int j = i; j < n; j += n) { if (a[j] > 0) atomicAdd(&a[j], 1.f); else a[0]++; }\n"
+                            "  a[blockIdx.x] = i < n ? a[i] : p->n;\n  do { a[i] += 1; } while (i < n);\n}\n";
+  const std::string odd = "(){}[];?=<>-.#\"'/*";
+  uint64_t state = 1;
+  auto next = [&](size_t bound) { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33 ? (state >> 33) % bound : 0; };
+  for (int turn = 0; turn < 3000; ++turn) {
+    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
+    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
+      const size_t at = next(text.size());
+      if (next(2) == 0) text.erase(at, next(12));
+      else text.insert(at, 1, odd[next(odd.size())]);
+    }
+    lacks_guard(text, {"n"});
+  }
 }
 
 }  // namespace
