@@ -65,21 +65,6 @@ const clang::Stmt* last_within(const clang::Stmt* statement) {
 
 constexpr int kCallDepth = 4;   ///< Calls of calls that are looked into.
 
-/// The definition that a call runs, if it can be seen: the callee, or the only template of an unresolved name.
-const clang::FunctionDecl* visible_callee(const clang::CallExpr* call) {
-  const clang::FunctionDecl* definition = nullptr;
-  if (auto* callee = call->getDirectCallee()) {
-    if (callee->getTemplateInstantiationPattern()) callee = callee->getTemplateInstantiationPattern();
-    return callee->hasBody(definition) ? definition : nullptr;
-  }
-  auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
-  if (!lookup || lookup->getNumDecls() != 1) return nullptr;
-  auto* named = (*lookup->decls_begin())->getUnderlyingDecl();
-  auto* function = llvm::dyn_cast<clang::FunctionDecl>(named);
-  if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(named)) function = pattern->getTemplatedDecl();
-  return function && function->hasBody(definition) ? definition : nullptr;
-}
-
 bool reads_only_values(const clang::Stmt* root, int depth);
 
 /// Computes from its arguments and the members of its object alone: no memory behind pointers, nothing written.
@@ -122,6 +107,20 @@ bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr
 }
 
 }  // namespace
+
+const clang::FunctionDecl* visible_callee(const clang::CallExpr* call) {
+  const clang::FunctionDecl* definition = nullptr;
+  if (auto* callee = call->getDirectCallee()) {
+    if (callee->getTemplateInstantiationPattern()) callee = callee->getTemplateInstantiationPattern();
+    return callee->hasBody(definition) ? definition : nullptr;
+  }
+  auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
+  if (!lookup || lookup->getNumDecls() != 1) return nullptr;
+  auto* named = (*lookup->decls_begin())->getUnderlyingDecl();
+  auto* function = llvm::dyn_cast<clang::FunctionDecl>(named);
+  if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(named)) function = pattern->getTemplatedDecl();
+  return function && function->hasBody(definition) ? definition : nullptr;
+}
 
 KernelSource::KernelSource() = default;
 KernelSource::KernelSource(KernelSource&&) noexcept = default;

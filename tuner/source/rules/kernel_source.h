@@ -16,6 +16,7 @@
 namespace clang {
 class ASTContext;
 class ASTUnit;
+class CallExpr;
 class Expr;
 class ForStmt;
 class FunctionDecl;
@@ -92,6 +93,9 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
 /// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);
+/// The definition that a call runs, a template's by its pattern, if it can be seen: the callee, or the only function of an
+/// unresolved name; or nullptr.
+const clang::FunctionDecl* visible_callee(const clang::CallExpr* call);
 /// Names something else than `array` that may lead to its memory: another pointer, a structure.
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);
 /// __syncthreads and its kin, warp shuffles and votes.

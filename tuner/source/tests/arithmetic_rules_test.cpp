@@ -51,6 +51,27 @@ TEST(Demote, LeavesKernelsOnDoubleDataAlone) {
   EXPECT_EQ(after("demote", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
 }
 
+TEST(Demote, LeavesWhatIsCutToIntegersInDouble) {
+  auto with = [](const std::string& body) { return after("demote", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n"); };
+  EXPECT_EQ(with("double at = x[0] * 3.0;\n  c[0] = (int)at;"), "");
+  EXPECT_EQ(with("double at = x[0] * 3.0, unused = 1;\n  y[(int)(at + 1)] = unused;"), "") << "one word spells both their types";
+  EXPECT_EQ(with("double sum = x[0];\n  double at = sum * 3.0;\n  c[0] = at;"), "");
+  EXPECT_THAT(with("double sum = x[0];\n  y[0] = sum;\n  double at = x[1];\n  c[0] = at;"), AllOf(HasSubstr("float sum"), HasSubstr("double at")));
+  auto compared = offers("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
+  ASSERT_EQ(compared.size(), 1u);
+  EXPECT_THAT(compared[0].premise, HasSubstr("rounds values otherwise that are compared"));
+}
+
+TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
+  auto with = [](const std::string& body) {
+    return after("float_literals", "__device__ double floor(double);\n__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
+  };
+  EXPECT_EQ(with("float at = x[0] * 10.1;\n  c[0] = (int)at;"), "");
+  EXPECT_EQ(with("float at = x[0];\n  at *= 10.1;\n  c[0] = (int)at;"), "");
+  EXPECT_EQ(with("y[0] = floor(x[0] * 10.1) + 0.5;"), "") << "another whole number";
+  EXPECT_THAT(with("float at = x[0] * 10.1;\n  y[0] = at;"), HasSubstr("10.1f"));
+}
+
 TEST(FloatLiterals, CoverCompoundAssignmentAndComparison) {
   std::string text = after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] *= 0.25;\n  if (y[0] > 1.5) y[1] = 2;\n}\n");
   EXPECT_THAT(text, HasSubstr("*= 0.25f;"));
@@ -85,6 +106,15 @@ TEST(Reciprocal, SpellsSmallPowersAsProducts) {
               HasSubstr("(x * x) + powf(y[1], 2.0f);"));
 }
 
+TEST(Reciprocal, MultipliesInTheTypeThatThePowerHas) {
+  auto with = [](const std::string& statement) {
+    return after("reciprocal", "__device__ double pow(double, double);\n__global__ void k(float *y, int *c, float x, double d) {\n  " + statement + "\n}\n");
+  };
+  EXPECT_THAT(with("y[0] = pow(x, 2.0);"), HasSubstr("y[0] = ((double)x * (double)x);")) << "1e30f squared is infinite in float";
+  EXPECT_THAT(with("y[0] = pow(d, 3.0);"), HasSubstr("y[0] = (d * d * d);"));
+  EXPECT_EQ(with("c[0] = (int)pow(x, 2.0);"), "");
+}
+
 TEST(Reciprocal, LeavesPowersOfIntegersAlone) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  y[0] = powf(n, 2.0f) / 3;\n}\n"), "");
 }
@@ -104,6 +134,22 @@ TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
   EXPECT_EQ(quotient("float at = x[i] / h;\n    float twice = at + at;\n    c[i] = (int)twice;"), "left");
   EXPECT_EQ(quotient("y[i] = part(x[i] / h);", "__device__ float part(float at) { return at - (int)at; }\n"), "left");
   EXPECT_EQ(quotient("float s = x[i] / h;\n    c[i] = 0;\n    y[i] = fmaxf(s, 0.0f);"), "taken ");
+}
+
+TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
+  EXPECT_EQ(quotient("c[i] = cell(x[i] / h);", "template <class T> __device__ int cell(T at) { return (int)at; }\n"), "left");
+  EXPECT_EQ(quotient("y[i] = part(x[i] / h);", "template <class T> __device__ T part(T at) { T all = (int)at; return at - all; }\n"), "left");
+  EXPECT_EQ(quotient("y[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), "taken ");
+  EXPECT_EQ(quotient("c[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), "left");
+  EXPECT_EQ(quotient("auto cell = [](float at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
+  EXPECT_EQ(quotient("auto cell = [](auto at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
+  EXPECT_EQ(quotient("auto at = [&] { return x[i] / h; };\n    c[i] = (int)at();"), "left");
+  EXPECT_EQ(quotient("float at = x[i] / h;\n    auto cell = [=] { return (int)at; };\n    c[i] = cell();"), "left");
+  EXPECT_EQ(quotient("c[i] = Cell(x[i] / h).at;", "struct Cell { int at; __device__ Cell(float x) : at(x) {} };\n"), "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, at);\n    c[i] = (int)at;", "__device__ void split(float all, float &at) { at = all; }\n"), "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    c[i] = (int)at;", "__device__ void split(float all, float *at) { *at = all; }\n"), "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    y[i] = at;", "__device__ void split(float all, float *at) { *at = all; }\n"), "taken ");
+  EXPECT_EQ(quotient("int (*of)(float) = cut;\n    c[i] = of(x[i] / h);", "__device__ int cut(float at) { return (int)at; }\n"), "left");
 }
 
 TEST(Reciprocal, SaysWhereAQuotientIsCompared) {

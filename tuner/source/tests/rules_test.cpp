@@ -228,6 +228,23 @@ TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {
   EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = flat[17];\n}\n", {{"pad", 1}}), "");
 }
 
+TEST(PadShared, TakesIndicesThatStayInTheirRowAndNoOthers) {
+  auto pads = [](const std::string& body, const std::string& tile = "tile[16][16]") {
+    return after("pad_shared", "#define B 16\n__device__ void fill(float *);\n__global__ void k(float *y, int n) {\n  __shared__ float " + tile + ";\n  int tx = threadIdx.x;\n  " + body + "\n}\n", {{"pad", 1}}) != "";
+  };
+  EXPECT_TRUE(pads("for (int j = 0; j < B; j += 4) tile[tx][threadIdx.y + j] = 1;\n  y[0] = tile[tx + 1][tx - 1];"));
+  EXPECT_TRUE(pads("y[0] = tile[n][n % B] + tile[n][(tx / 2) % 8];"));
+  EXPECT_FALSE(pads("for (int e = tx; e < 256; e += 64) tile[0][e] = 1;\n  y[0] = tile[tx][0];")) << "over all rows";
+  EXPECT_FALSE(pads("for (int e = tx; e < n; e += 64) tile[0][e] = 1;")) << "who knows how far";
+  EXPECT_FALSE(pads("tile[0][threadIdx.y * B + tx] = 1;"));
+  EXPECT_FALSE(pads("int e = threadIdx.y * B + tx;\n  tile[0][e] = 1;"));
+  EXPECT_FALSE(pads("tx += n;\n  tile[0][tx] = 1;"));
+  EXPECT_FALSE(pads("tile[0][16] = 1;")) << "the next row's first";
+  EXPECT_TRUE(pads("tile[1][0][tx] = 1;", "tile[2][16][16]"));
+  EXPECT_FALSE(pads("fill(tile[1][0]);", "tile[2][16][16]")) << "a row is handed over";
+  EXPECT_FALSE(pads("float *row = tile[1][0];\n  row[0] = 1;", "tile[2][16][16]"));
+}
+
 TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
   auto with = [](const std::string& body, const RuleContext& known = facts()) {
     return after("accumulate", "__global__ void k(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body + "\n  }\n}\n", {}, 0, known);

@@ -358,6 +358,8 @@ TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
   EXPECT_EQ(with("atomicAdd(&y[y[0]], 1);"), "") << "what lies there may change";
   EXPECT_EQ(with("atomicAdd(&y[m], 1);"), "") << "m may differ";
   EXPECT_EQ(with("int old = atomicAdd(y, 1); y[old] = 1;"), "");
+  EXPECT_EQ(with("auto count = [&](int at) { atomicAdd(&y[at], 1); };\n  count(i);"), "") << "who calls it gives the place";
+  EXPECT_EQ(with("auto count = [](int *at) { atomicAdd(at, 1); };\n  count(y + i);"), "");
 }
 
 RuleContext with_extent(size_t parameter, uint64_t bytes) {

@@ -1,12 +1,14 @@
 // demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of habit
 // runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias or a macro may
-// be double another time, and numbers that floats do not bear say that the range of doubles is meant.
+// be double another time, and numbers that floats do not bear say that the range of doubles is meant. What is cut to an integer
+// stays: which cell a coordinate is in, no recorded input decides for all others.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
 
 #include <algorithm>
 
+#include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
@@ -30,25 +32,30 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!bearable) return {};
   Opportunity found;
   found.place = "locals of " + kernel->getNameAsString(), found.premise = "which lowers the precision of double variables to float";
-  std::set<size_t> seen;   // `double a, b;` spells its type once.
+  bool compares = false;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
     if (!declaration) return true;
+    std::optional<size_t> type;   // `double a, b;` spells it once, for all.
+    Rounded worst = Rounded::Value;
     for (auto* declared : declaration->decls()) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
       if (!variable || variable->hasAttr<clang::CUDASharedAttr>() || !context.hasSameUnqualifiedType(variable->getType(), context.DoubleTy)) continue;
-      auto location = variable->getTypeSourceInfo()->getTypeLoc().getUnqualifiedLoc();
-      auto at = source.offset(location.getBeginLoc());
-      if (at && source.text().compare(*at, 6, "double") == 0 && seen.insert(*at).second) found.edits.push_back({*at, *at + 6, "float"});
+      type = source.offset(variable->getTypeSourceInfo()->getTypeLoc().getUnqualifiedLoc().getBeginLoc());
+      worst = std::max(worst, what_becomes_of(source, variable));
     }
+    if (!type || worst == Rounded::Cut || source.text().compare(*type, 6, "double") != 0) return true;
+    compares |= worst == Rounded::Compared;
+    found.edits.push_back({*type, *type + 6, "float"});
     return true;
   });
   if (found.edits.empty()) return {};
+  if (compares) found.premise = and_compares_rounded(found.premise);
   return {found};
 }
 
 }  // namespace
 
-const Rule kDemote = {"demote", "compute in float what only goes into float data", "no pointer parameter of the kernel is double", {}, find, {Bound::Compute}};
+const Rule kDemote = {"demote", "compute in float what only goes into float data", "no pointer parameter of the kernel is double, and nothing of the value becomes an integer", {}, find, {Bound::Compute}};
 
 }  // namespace kernelift

@@ -129,7 +129,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions)) return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
   if (found.edits.size() > divisions) found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
-  if (compares) found.premise += (found.premise.empty() ? "" : ", and ") + std::string(kComparesRounded);
+  if (compares) found.premise = and_compares_rounded(found.premise);
   return {found};
 }
 

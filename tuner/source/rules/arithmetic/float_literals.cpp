@@ -2,9 +2,10 @@
 // only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it and its
 // value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs. Where an operand's
 // type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and overloads choose the function.
-// Numbers that floats do not bear stay what they are.
+// Numbers that floats do not bear stay what they are, and so does what is cut to an integer.
 #include <clang/AST/Expr.h>
 
+#include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
@@ -17,6 +18,9 @@ const std::set<std::string>& double_functions() {
                                               "asin", "acos", "erf", "rsqrt", "cbrt", "round", "trunc", "fmod"};
   return names;
 }
+
+/// Of these a computed argument that is rounded otherwise makes another whole number; of a float that is just there none.
+bool cuts(llvm::StringRef function) { return function == "floor" || function == "ceil" || function == "round" || function == "trunc" || function == "fmod"; }
 
 /// Where a macro is used whose whole value is this literal: `#define EPSILON 0.01` is common, and not ours to change.
 std::optional<size_t> macro_use(const KernelSource& source, const clang::FloatingLiteral* literal) {
@@ -73,6 +77,8 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
       into.possible = false;
       return;
     }
+    for (auto* argument : call->arguments())
+      if (cuts(callee->getName()) && !context.hasSameUnqualifiedType(argument->IgnoreParenImpCasts()->getType(), context.FloatTy)) return void(into.possible = false);
     if (into.type == "float") {
       // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
       if (source.offset(call->getCallee()->getBeginLoc()) != name) return void(into.possible = false);
@@ -101,14 +107,16 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   Opportunity found;
   found.place = "whole text", found.premise = "which lowers the precision of double constants and of what is computed with them to float";
   auto& context = source.context();
+  bool compares = false;
   auto is = [&](clang::QualType type, clang::QualType wanted) { return !type->isDependentType() && context.hasSameUnqualifiedType(type, wanted); };
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       std::vector<const clang::Expr*> roots;
+      const clang::Expr* value = nullptr;   // What is a float in the end.
       if (auto* cast = llvm::dyn_cast<clang::CastExpr>(statement)) {
-        if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy)) roots = {cast->getSubExpr()};
+        if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy)) roots = {cast->getSubExpr()}, value = cast;
       } else if (auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement)) {
-        if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy)) roots = {compound->getRHS()};
+        if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy)) roots = {compound->getRHS()}, value = compound->getRHS();
       } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary && binary->isComparisonOp()) {
         if (is(binary->getLHS()->getType(), context.DoubleTy) && !tells_a_value_from_its_rounding(binary)) roots = {binary->getLHS(), binary->getRHS()};
       }
@@ -120,10 +128,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       for (auto* root : roots) examine(source, root, conversion);
       bool compound = llvm::isa<clang::CompoundAssignOperator>(statement);
       if (!conversion.possible || !(conversion.has_float || compound) || conversion.edits.empty()) return true;
+      const Rounded then = value ? what_becomes_of(source, value) : Rounded::Compared;
+      if (then == Rounded::Cut) return true;
+      compares |= then == Rounded::Compared;
       found.edits.insert(found.edits.end(), conversion.edits.begin(), conversion.edits.end());
       return false;
     });
   if (found.edits.empty()) return {};
+  if (compares) found.premise = and_compares_rounded(found.premise);
   return {found};
 }
 

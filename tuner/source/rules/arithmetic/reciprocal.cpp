@@ -92,13 +92,17 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       int exponent = 0;
       if (!call || !is_plain_power(source, call, exponent)) return true;
       auto range = source.span(call);
-      bool taken = !range || std::any_of(opportunity.edits.begin(), opportunity.edits.end(), [&](auto& edit) {
+      Rounded then = what_becomes_of(source, call);
+      bool taken = !range || then == Rounded::Cut || std::any_of(opportunity.edits.begin(), opportunity.edits.end(), [&](auto& edit) {
         return edit.begin < range->end && edit.end > range->begin;
       });
       if (taken) return true;
       auto* base = call->getArg(0)->IgnoreParenImpCasts();
       std::string name = source.spelled(base);
       if (!named_variable(base)) name = "(" + name + ")";
+      // pow of a float may well be a double: the product is to be one, too.
+      if (!source.context().hasSameUnqualifiedType(base->getType(), call->getType())) name = "(" + call->getType().getUnqualifiedType().getAsString() + ")" + name;
+      if (then == Rounded::Compared) opportunity.premise = kComparesRounded;
       opportunity.edits.push_back({range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });

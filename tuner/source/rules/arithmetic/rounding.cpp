@@ -1,10 +1,11 @@
 // See rounding.h. Every use is followed upwards, from an operand to what is made of it.
 #include "tuner/source/rules/arithmetic/rounding.h"
 
-#include <clang/AST/Expr.h>
+#include <clang/AST/Attr.h>
 #include <clang/AST/ExprCXX.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace kernelift {
 namespace {
@@ -13,6 +14,20 @@ bool gives_whole_numbers(llvm::StringRef name) {
   for (auto* stem : {"floor", "ceil", "round", "trunc", "rint", "nearbyint", "lround", "lrint", "llround", "llrint", "modf", "fmod", "remainder", "remquo"})
     if (name == stem || (name.ends_with("f") && name.drop_back() == stem)) return true;
   return name.starts_with("__float2") || name.starts_with("__double2");
+}
+
+/// Calls of the function that the kernel's text holds itself; of what else may be called so, nothing is known here.
+bool calls(const clang::Stmt* statement, const clang::FunctionDecl* function) {
+  auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+  auto* callee = call ? visible_callee(call) : nullptr;
+  return callee && callee->getCanonicalDecl() == function->getCanonicalDecl();
+}
+
+/// Whether all that an unresolved name may mean comes from headers, as `sqrt` of a template's argument does.
+bool is_of_the_library(const clang::CallExpr* call, const KernelSource& source) {
+  auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
+  return lookup && lookup->getNumDecls() > 0 &&
+         std::none_of(lookup->decls_begin(), lookup->decls_end(), [&](auto* one) { return source.offset(one->getUnderlyingDecl()->getLocation()).has_value(); });
 }
 
 class Follower {
@@ -24,7 +39,12 @@ class Follower {
 
  private:
   void meet(Rounded what) { worst_ = std::max(worst_, what); }
+  void each(const std::function<void(const clang::FunctionDecl*, const clang::Stmt*)>& visit) const;
+  const clang::FunctionDecl* function_around(const clang::Stmt* statement) const;
   void follow_calls(const clang::Stmt* leave);
+  /// What is left in a parameter by reference, or where one points, is in what the callers gave for it.
+  void follow_given(const clang::ParmVarDecl* parameter);
+  void follow_stored(const clang::Expr* target);
   /// The value is an argument; true: what the function gives is made of it.
   bool goes_through(const clang::CallExpr* call, const clang::Stmt* argument);
 
@@ -33,55 +53,104 @@ class Follower {
   Rounded worst_ = Rounded::Value;
 };
 
+void Follower::each(const std::function<void(const clang::FunctionDecl*, const clang::Stmt*)>& visit) const {
+  for (auto* function : source_.functions())
+    walk(function->getBody(), [&](const clang::Stmt* statement) { return visit(function, statement), true; });
+}
+
 void Follower::follow_uses(const clang::VarDecl* variable) {
   if (!variable || !seen_.insert(variable).second) return;
-  for (auto* function : source_.functions())
-    walk(function->getBody(), [&](const clang::Stmt* statement) {
-      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-      if (reference && reference->getDecl() == variable) follow(reference);
-      return true;
-    });
+  each([&](auto*, const clang::Stmt* statement) {
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    if (reference && reference->getDecl() == variable) follow(reference);
+  });
+  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable);
+  if (parameter && parameter->getType()->isReferenceType()) follow_given(parameter);
+}
+
+const clang::FunctionDecl* Follower::function_around(const clang::Stmt* statement) const {
+  const clang::FunctionDecl* around = nullptr;
+  each([&](auto* function, const clang::Stmt* one) {
+    if (one == statement) around = function;
+  });
+  return around;
 }
 
 void Follower::follow_calls(const clang::Stmt* leave) {
-  for (auto* function : source_.functions()) {
-    bool inside = false;
-    walk(function->getBody(), [&](const clang::Stmt* statement) { return !(inside |= statement == leave); });
-    if (!inside || !seen_.insert(function->getCanonicalDecl()).second) continue;
-    for (auto* caller : source_.functions())
-      walk(caller->getBody(), [&](const clang::Stmt* statement) {
-        auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
-        if (call && call->getDirectCallee() && call->getDirectCallee()->getCanonicalDecl() == function->getCanonicalDecl()) follow(call);
-        return true;
-      });
-  }
+  for (const clang::Stmt* up = leave; up; up = source_.parent(up))
+    if (llvm::isa<clang::LambdaExpr>(up)) return meet(Rounded::Cut);   // Who calls it, and with what, is not looked for.
+  auto* function = function_around(leave);
+  if (!function || !seen_.insert(function->getCanonicalDecl()).second) return;
+  each([&](auto*, const clang::Stmt* statement) {
+    if (calls(statement, function)) follow(statement);
+  });
+}
+
+void Follower::follow_given(const clang::ParmVarDecl* parameter) {
+  auto* function = llvm::dyn_cast<clang::FunctionDecl>(parameter->getDeclContext());
+  const unsigned number = parameter->getFunctionScopeIndex();
+  if (!function || function->hasAttr<clang::CUDAGlobalAttr>()) return;
+  each([&](auto*, const clang::Stmt* statement) {
+    if (!calls(statement, function) || number >= llvm::cast<clang::CallExpr>(statement)->getNumArgs()) return;
+    auto* given = llvm::cast<clang::CallExpr>(statement)->getArg(number)->IgnoreParenImpCasts();
+    auto* address = llvm::dyn_cast<clang::UnaryOperator>(given);
+    follow_uses(variable_of(address && address->getOpcode() == clang::UO_AddrOf ? address->getSubExpr() : given));
+  });
+}
+
+void Follower::follow_stored(const clang::Expr* target) {
+  if (target->getType()->isIntegerType()) meet(Rounded::Cut);
+  if (auto* variable = variable_of(target)) return follow_uses(variable);
+  target = target->IgnoreParenImpCasts();
+  const clang::Expr* pointer = nullptr;
+  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(target); unary && unary->getOpcode() == clang::UO_Deref) pointer = unary->getSubExpr();
+  if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(target)) pointer = element->getBase();
+  auto* parameter = pointer ? llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(pointer)) : nullptr;
+  if (parameter && seen_.insert(parameter).second) follow_given(parameter);
 }
 
 bool Follower::goes_through(const clang::CallExpr* call, const clang::Stmt* argument) {
-  auto* callee = call->getDirectCallee();
-  if (callee && callee->getIdentifier() && gives_whole_numbers(callee->getName())) meet(Rounded::Cut);
-  const clang::FunctionDecl* defined = nullptr;
-  bool own = callee && callee->hasBody(defined) && callee->getASTContext().getSourceManager().isWrittenInMainFile(defined->getLocation());
-  for (unsigned n = 0; own && n < std::min(call->getNumArgs(), defined->getNumParams()); ++n)
-    if (call->getArg(n) == argument) follow_uses(defined->getParamDecl(n));
-  return !own;
+  auto* callee = visible_callee(call);
+  const bool own = callee && source_.offset(callee->getLocation());
+  if (own) {
+    auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
+    const unsigned object = llvm::isa<clang::CXXOperatorCallExpr>(call) && method && !method->isStatic() ? 1 : 0;   // Which counts as an operator's first argument.
+    if (object && call->getArg(0) == argument) meet(Rounded::Cut);
+    for (unsigned n = object; n < call->getNumArgs(); ++n) {
+      if (call->getArg(n) != argument) continue;
+      if (n - object < callee->getNumParams()) follow_uses(callee->getParamDecl(n - object));
+      else meet(Rounded::Cut);
+    }
+    return false;
+  }
+  auto* named = call->getDirectCallee();
+  auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
+  if (!named && !is_of_the_library(call, source_)) meet(Rounded::Cut);   // Through a pointer, or whatever a template's argument has.
+  if (named && named->getIdentifier() && gives_whole_numbers(named->getName())) meet(Rounded::Cut);
+  if (lookup && lookup->getName().isIdentifier() && gives_whole_numbers(lookup->getName().getAsIdentifierInfo()->getName())) meet(Rounded::Cut);
+  return true;
 }
 
 void Follower::follow(const clang::Stmt* value) {
   for (const clang::Stmt *from = value, *up = nullptr; worst_ != Rounded::Cut && (up = source_.parent(from)); from = up) {
     if (auto* cast = llvm::dyn_cast<clang::CastExpr>(up)) {
-      if (cast->getCastKind() == clang::CK_FloatingToIntegral || cast->getType()->isDependentType()) meet(Rounded::Cut);
+      const bool may_cut = cast->getType()->isDependentType() || (cast->getCastKind() == clang::CK_Dependent && cast->getType()->isIntegerType());
+      if (may_cut || cast->getCastKind() == clang::CK_FloatingToIntegral) meet(Rounded::Cut);
       if (cast->getCastKind() == clang::CK_FloatingToBoolean) return meet(Rounded::Compared);
     } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up)) {
       if (binary->isComparisonOp()) return meet(Rounded::Compared);
       if (!binary->isAssignmentOp()) continue;
       if (from == binary->getLHS()) return;
-      if (binary->getLHS()->getType()->isIntegerType()) meet(Rounded::Cut);
-      return follow_uses(variable_of(binary->getLHS()));
+      return follow_stored(binary->getLHS());
     } else if (auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(up)) {
       if (from == choice->getCond()) return meet(Rounded::Compared);
     } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(up)) {
       if (!goes_through(call, from)) return;
+    } else if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(up)) {
+      // What a constructor of the program's own does with it is not looked for; nor what a template's argument would.
+      if (!made->getConstructor()->isImplicit() && source_.offset(made->getConstructor()->getLocation())) return meet(Rounded::Cut);
+    } else if (llvm::isa<clang::CXXUnresolvedConstructExpr, clang::LambdaExpr>(up)) {
+      return meet(Rounded::Cut);
     } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(up)) {
       for (auto* declared : declaration->decls())
         if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit() == from) follow_uses(variable);
@@ -96,13 +165,16 @@ void Follower::follow(const clang::Stmt* value) {
 
 }  // namespace
 
-Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address) {
-  auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address->IgnoreParenImpCasts());
-  auto* variable = unary && unary->getOpcode() == clang::UO_AddrOf ? variable_of(unary->getSubExpr()) : nullptr;
-  if (!variable) return Rounded::Value;   // An element of an array in memory, as in `out[i] = sinf(x)`.
+Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variable) {
   Follower follower(source);
   follower.follow_uses(variable);
   return follower.worst();
+}
+
+Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address) {
+  auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address->IgnoreParenImpCasts());
+  auto* variable = unary && unary->getOpcode() == clang::UO_AddrOf ? variable_of(unary->getSubExpr()) : nullptr;
+  return variable ? what_becomes_of(source, variable) : Rounded::Value;   // An element of an array in memory, as in `out[i] = sinf(x)`.
 }
 
 Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
@@ -110,5 +182,7 @@ Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
   follower.follow(value);
   return follower.worst();
 }
+
+std::string and_compares_rounded(const std::string& premise) { return premise + (premise.empty() ? "" : ", and ") + kComparesRounded; }
 
 }  // namespace kernelift

@@ -13,10 +13,14 @@ enum class Rounded {
 
 /// As far as the text shows, through variables and functions that are called.
 Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value);
+/// The same of all that is ever in a variable.
+Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variable);
 /// The same of what a function leaves at an address that it is given: `sincosf(x, &s, &c)`.
 Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address);
 
 /// For a label, where something is compared.
 inline constexpr const char* kComparesRounded = "which rounds values otherwise that are compared";
+/// What a label says already, and that.
+std::string and_compares_rounded(const std::string& premise);
 
 }  // namespace kernelift

@@ -21,7 +21,7 @@ namespace {
 constexpr int kInitialisers = 4;   ///< Variables of variables that are looked into.
 
 /// The same for all threads of a block: made of parameters, constants, the block's number and variables set once from such.
-bool is_uniform(const KernelSource& source, const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed, int depth) {
+bool is_uniform(const KernelSource& source, const clang::FunctionDecl* kernel, const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed, int depth) {
   bool uniform = true;
   walk(expression, [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) {
@@ -29,8 +29,9 @@ bool is_uniform(const KernelSource& source, const clang::Expr* expression, const
     } else if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
       if (!variable || !variable->hasLocalStorage()) return uniform;  // A constant, or an object of the block or the device.
-      bool known = llvm::isa<clang::ParmVarDecl>(variable) ||
-                   (variable->getInit() && depth > 0 && is_uniform(source, variable->getInit(), changed, depth - 1));
+      // A lambda's parameter is another one each time.
+      const bool parameter = llvm::isa<clang::ParmVarDecl>(variable);
+      bool known = parameter ? variable->getDeclContext() == kernel : variable->getInit() && depth > 0 && is_uniform(source, kernel, variable->getInit(), changed, depth - 1);
       uniform &= known && !changed.contains(variable);
     } else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) {
       // `&total[block]` is an address; what lies at one that differs, or is changed meanwhile, is not known.
@@ -73,7 +74,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!end || call->getNumArgs() != 2 || together(function, "a", "b").empty() || !source.value_is_unused(call)) return true;
     std::string place = source.spelled(call->getArg(0)), value = source.spelled(call->getArg(1));
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
-    if (!pointer->isPointerType() || place.empty() || value.empty() || !is_uniform(source, call->getArg(0), assigned, kInitialisers)) return true;
+    if (!pointer->isPointerType() || place.empty() || value.empty() || !is_uniform(source, kernel, call->getArg(0), assigned, kInitialisers)) return true;
     clang::QualType type = pointer->getPointeeType();
     auto variables = variables_in(call->getArg(0));
     if (std::any_of(variables.begin(), variables.end(), [&](auto* one) { return spelled_by_macro(source, one); })) return true;
