@@ -191,6 +191,9 @@ Mep mep_from_json(const Json& from) {
       mep.functions.push_back({entry.at("name"), entry.at("file"), entry.at("line"), entry.at("end_line"), entry.at("on_host")});
   if (auto linked = slice.find("linked"); linked != slice.end()) mep.linked = linked->get<std::vector<std::string>>();
   for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
+  if (auto siblings = from.find("sibling_launches"); siblings != from.end())
+    for (auto& entry : *siblings) mep.sibling_launches.push_back(launch_from_json(entry));
+  mep.unseen_launches = from.value("unseen_launches", "");
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
   mep.captured_on = from.at("captured_on");
   mep.inputs = from.at("inputs");
@@ -269,6 +272,13 @@ static Json to_json(const MepInstance& instance) {
   return json;
 }
 
+std::vector<const LaunchSite*> Mep::all_launches() const {
+  std::vector<const LaunchSite*> all;
+  for (auto* sites : {&launches, &sibling_launches})
+    for (auto& site : *sites) all.push_back(&site);
+  return all;
+}
+
 std::string Mep::linked_text() const {
   if (linked.empty()) return {};
   std::string others;
@@ -314,6 +324,7 @@ Status Mep::write(const fs::path& folder) const {
                     {"functions", sliced},
                     {"linked", linked}};
   value["launches"] = list_to_json(launches);
+  value["sibling_launches"] = list_to_json(sibling_launches), value["unseen_launches"] = unseen_launches;
   value["knobs"] = list_to_json(knobs);
   value["captured_on"] = captured_on;
   value["inputs"] = inputs;

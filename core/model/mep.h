@@ -118,13 +118,18 @@ struct Mep {
   std::vector<std::string> compile_flags;                ///< Device-relevant flags in clang's spelling: -std -D -I -ffast-math…
   std::string architecture;                              ///< What kernel.cu is compiled for in the application: "sm_90"; empty: not known, or HIP.
   std::string headers = "lean";                          ///< lean | toolkit: the headers it was proven with.
-  std::vector<LaunchSite> launches;
+  std::vector<LaunchSite> launches;                      ///< Of the kernel itself.
+  std::vector<LaunchSite> sibling_launches;              ///< Of others that its text defines, its template's other instances: a change reaches them.
+  std::string unseen_launches;                           ///< Why there may be more of either than those, a clause; or empty.
   std::vector<Knob> knobs;
   std::vector<MepInstance> instances;
   std::string captured_on;                               ///< CaptureInfo::device.
   std::string inputs = "capture";                        ///< capture | synth
   std::string app_root;
   Tolerance tolerance;                                   ///< For floating-point buffers; 0 means derived when judged.
+
+  /// Of all kernels that its text defines.
+  std::vector<const LaunchSite*> all_launches() const;
 
   /// What to be warned of where several units became one, a clause; empty where they did not.
   std::string linked_text() const;

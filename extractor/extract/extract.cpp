@@ -146,6 +146,25 @@ std::map<std::string, std::string> hashes_of(const std::vector<LineOrigin>& orig
   return hashes;
 }
 
+/// Launches of the kernel, of the others that its text defines, and where there may be more of them.
+void add_launches(const ScanIndex& index, const ScannedKernel& kernel, Mep& mep) {
+  auto launches = [](const LaunchSite& site, const std::string& id) { return std::find(site.kernels.begin(), site.kernels.end(), id) != site.kernels.end(); };
+  std::vector<const ScannedKernel*> siblings;
+  for (auto& other : index.kernels)
+    if (other.id != kernel.id && other.definition.file == kernel.definition.file && other.definition.begin == kernel.definition.begin) siblings.push_back(&other);
+  for (auto& site : index.launches) {
+    if (launches(site, kernel.id)) mep.launches.push_back(site);
+    else if (std::any_of(siblings.begin(), siblings.end(), [&](auto* one) { return launches(site, one->id); })) mep.sibling_launches.push_back(site);
+  }
+  for (auto& pointer : index.pointers)
+    for (auto& id : pointer.kernels)
+      if (id == kernel.id || std::any_of(siblings.begin(), siblings.end(), [&](auto* one) { return one->id == id; }))
+        mep.unseen_launches = "its address is taken at " + relative_to(pointer.range.file, index.root) + ":" + std::to_string(pointer.range.line);
+  for (auto* one : siblings)
+    if (mep.unseen_launches.empty() && std::none_of(index.launches.begin(), index.launches.end(), [&](auto& site) { return launches(site, one->id); }))
+      mep.unseen_launches = "where '" + one->name + "', which has its text, is launched is not known";
+}
+
 Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& slice) {
   Mep mep;
   mep.language = index.language.empty() ? "cuda" : index.language;
@@ -160,9 +179,7 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.compile_flags = slice.compile_flags, mep.architecture = slice.architecture;
   mep.compile_command = slice.unit.command, mep.compile_folder = slice.unit.folder;
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
-  for (auto& site : index.launches)
-    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end())
-      mep.launches.push_back(site);
+  add_launches(index, kernel, mep);
   mep.knobs = slice.knobs;
   return mep;
 }

@@ -264,23 +264,23 @@ void MepSpace::Builder::add_block_shape() {
 }
 
 std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const std::string& knob) const {
-  for (auto& site : mep_.launches) {
-    auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
+  for (auto* site : mep_.all_launches()) {
+    auto grid = Expression::parse(site->grid[axis]), block = Expression::parse(site->block[axis]);
     if (grid.ok() && grid->variables().contains(knob)) continue;
     auto size = block.ok() ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not read"));
     if (size.ok() && *size % to == 0) continue;
-    if (std::string why = why_not_rounded_up(mep_, site, axis); !why.empty()) return why;
+    if (std::string why = why_not_rounded_up(mep_, *site, axis); !why.empty()) return why;
   }
   return {};
 }
 
 std::string MepSpace::Builder::objection_of_kernel(int axis) const {
-  for (auto& site : mep_.launches) {
-    auto grid = Expression::parse(site.grid[axis]);
+  for (auto* site : mep_.all_launches()) {
+    auto grid = Expression::parse(site->grid[axis]);
     std::set<std::string> sizes;
-    for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site.argument_text.size(); ++p)
+    for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
       for (auto& variable : grid->variables())
-        if (mentions(site.argument_text[p], variable.substr(0, variable.find('.')))) sizes.insert(mep_.parameters[p].name);
+        if (mentions(site->argument_text[p], variable.substr(0, variable.find('.')))) sizes.insert(mep_.parameters[p].name);
     if (lacks_guard(parent_.source, sizes)) return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
   }
   return {};

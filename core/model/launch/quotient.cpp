@@ -102,8 +102,9 @@ std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis) {
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   std::optional<std::set<CoveredSize>> all;
-  for (auto& site : mep.launches) {
-    auto here = covered_by(site, knobs, axis);
+  if (!mep.unseen_launches.empty()) return std::set<CoveredSize>();
+  for (auto* site : mep.all_launches()) {
+    auto here = covered_by(*site, knobs, axis);
     if (here && all) std::erase_if(*all, [&](auto& size) { return !here->contains(size); });
     else if (here) all = std::move(here);
   }
@@ -113,7 +114,8 @@ std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis) {
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) { return why_not_rounded_up(mep, site, axis).empty(); }
 
 bool all_sites_round_up(const Mep& mep, int axis) {
-  return !mep.launches.empty() && std::all_of(mep.launches.begin(), mep.launches.end(), [&](auto& site) { return rounds_up(mep, site, axis); });
+  auto sites = mep.all_launches();
+  return !sites.empty() && mep.unseen_launches.empty() && std::all_of(sites.begin(), sites.end(), [&](auto* site) { return rounds_up(mep, *site, axis); });
 }
 
 }  // namespace kernelift

@@ -22,7 +22,8 @@ struct Quotient {
 };
 
 /// Every launch that is known covers a size that the kernel is told, along the axis in whole blocks of its own, rounded up; or
-/// is as it was recorded, whatever the size. Then a grid may be rounded up further. Of launches that are not known: false.
+/// is as it was recorded, whatever the size. Then a grid may be rounded up further. Launches of all kernels that the text
+/// defines; where some are not known: false.
 bool all_sites_round_up(const Mep& mep, int axis);
 bool rounds_up(const Mep& mep, const LaunchSite& site, int axis);
 /// Empty where it does; else what of the site speaks against it, for people.
@@ -35,7 +36,7 @@ struct CoveredSize {
   auto operator<=>(const CoveredSize&) const = default;
 };
 /// Those that every known launch covers along the axis. A guard that asks of another, `first + i < total`, lets in whoever comes
-/// past the part that the launch was for. nullopt: the grids are the same whatever the sizes.
+/// past the part that the launch was for. None where launches are not known. nullopt: the grids are the same whatever the sizes.
 std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis);
 
 }  // namespace kernelift

@@ -287,6 +287,26 @@ TEST_F(ExtractTest, TakesTheOneInstanceOfATemplateThatWasCaptured) {
   EXPECT_THAT(Mep::read(*folder)->kernel_key, HasSubstr("twice<double>"));
 }
 
+TEST_F(ExtractTest, KeepsTheLaunchesOfAllThatTheTextDefines) {
+  std::string text = kSource;
+  auto launches = [&] {
+    scan(text);
+    capture_twice();
+    auto folder = extract_mep(options("twice<double>"));
+    EXPECT_TRUE(folder.ok()) << (folder.ok() ? "" : folder.error().message);
+    return folder.ok() ? *Mep::read(*folder) : Mep();
+  };
+  Mep mep = launches();
+  ASSERT_EQ(mep.launches.size(), 1u);
+  ASSERT_EQ(mep.sibling_launches.size(), 1u) << "of twice<float>, which a change of the text changes too";
+  EXPECT_EQ(mep.sibling_launches[0].argument_text, std::vector<std::string>{"out"});
+  EXPECT_EQ(mep.unseen_launches, "");
+  text += "void submit(void (*)(float*));\nvoid later() { submit(app::twice<float>); }\n";
+  EXPECT_THAT(launches().unseen_launches, AllOf(HasSubstr("its address is taken at app.cu:"), Not(HasSubstr(app_.string()))));
+  text = kSource + std::string("template __global__ void app::twice<int>(int*);\n");
+  EXPECT_EQ(launches().unseen_launches, "where 'app::twice<int>', which has its text, is launched is not known");
+}
+
 TEST_F(ExtractTest, RefusesSourcesThatChangedSinceTheScan) {
   scan();
   capture();

@@ -70,8 +70,10 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
   std::set<size_t> pointers, shared;
   for (size_t p = 0; p < mep.parameters.size(); ++p)
     if (!mep.parameters[p].pointee.empty()) pointers.insert(p);
+  if (!mep.unseen_launches.empty()) return pointers;
   std::set<std::pair<std::string, std::set<std::string>>> different;   // Buffers that are swapped are the same ones.
-  for (auto& site : mep.launches) {
+  for (auto* launch : mep.all_launches()) {
+    auto& site = *launch;
     std::map<std::string, std::set<size_t>> ways;
     std::set<std::string> all;
     for (size_t p : pointers) {

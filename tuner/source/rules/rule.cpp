@@ -36,9 +36,10 @@ namespace {
 /// What no launch site's block exceeds, where they all are spelled in numbers; else 0.
 uint64_t spelled_threads(const Mep& mep) {
   uint64_t most = 0;
-  for (auto& site : mep.launches) {
+  if (!mep.unseen_launches.empty()) return 0;
+  for (auto* site : mep.all_launches()) {
     int64_t threads = 1;
-    for (auto& axis : site.block) {
+    for (auto& axis : site->block) {
       auto expression = Expression::parse(axis);
       auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
       if (!size.ok() || *size <= 0) return 0;
@@ -50,8 +51,9 @@ uint64_t spelled_threads(const Mep& mep) {
 }
 
 bool spelled_in_whole_warps(const Mep& mep) {
-  return !mep.launches.empty() && std::all_of(mep.launches.begin(), mep.launches.end(), [](auto& site) {
-    auto expression = Expression::parse(site.block[0]);
+  auto sites = mep.all_launches();
+  return !sites.empty() && mep.unseen_launches.empty() && std::all_of(sites.begin(), sites.end(), [](auto* site) {
+    auto expression = Expression::parse(site->block[0]);
     auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
     return size.ok() && *size > 0 && *size % 32 == 0;
   });
@@ -60,12 +62,13 @@ bool spelled_in_whole_warps(const Mep& mep) {
 /// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.
 void read_block(const Mep& mep, RuleContext& facts) {
   std::string text;
-  bool visible = !mep.launches.empty(), known = visible;
+  const auto sites = mep.all_launches();
+  bool visible = !sites.empty() && mep.unseen_launches.empty(), known = visible;
   Bindings values;
   for (auto& knob : mep.knobs) values[knob.name] = knob.value;
-  for (auto& site : mep.launches) {
+  for (auto* site : sites) {
     std::string product;
-    for (auto& axis : site.block) {
+    for (auto& axis : site->block) {
       auto expression = Expression::parse(axis);
       if (axis.empty() || !expression.ok()) {
         known = false;

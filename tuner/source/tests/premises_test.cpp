@@ -51,6 +51,19 @@ TEST(LaunchPointers, AreInDoubtWhereSitesPassDifferentThings) {
   EXPECT_EQ(shared_at({{"a", "b", "n"}, {}}), (Set{0, 1})) << "nothing is known of the second";
 }
 
+TEST(LaunchPointers, AreSharedWhereAnotherInstanceOfTheTemplateIsGivenOneMemoryTwice) {
+  Mep mep;
+  mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}};
+  LaunchSite mine, sibling;
+  mine.argument_text = {"a", "b"}, sibling.argument_text = {"a", "b"};
+  mep.launches = {mine}, mep.sibling_launches = {sibling};
+  EXPECT_EQ(RuleContext::of(mep).shared_pointers, std::set<size_t>{});
+  mep.sibling_launches[0].argument_text = {"c", "c"};
+  EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1}));
+  mep.sibling_launches.clear(), mep.unseen_launches = "its address is taken at main.cu:7";
+  EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1})) << "who knows what it is given there";
+}
+
 TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
   const std::string rows = "__global__ void k(float *y, const float *a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
                            "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";

@@ -303,6 +303,12 @@ TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
   EXPECT_EQ(with({"256", "threads"}), "") << "which the program computes";
   EXPECT_EQ(with({"256", ""}), "") << "which nobody could read";
   EXPECT_EQ(with({}), "") << "launches that nobody saw";
+  LaunchSite sibling;
+  sibling.block[0] = "512", sibling.block[1] = sibling.block[2] = "1";
+  mep.sibling_launches = {sibling};
+  EXPECT_THAT(with({"256"}), HasSubstr("__launch_bounds__(512) k(")) << "of another instance of its template";
+  mep.unseen_launches = "its address is taken at main.cu:7";
+  EXPECT_EQ(with({"256"}), "");
 }
 
 TEST(LaunchBounds, AreNotStatedTwice) {
