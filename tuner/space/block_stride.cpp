@@ -3,6 +3,8 @@
 #include "tuner/space/block_stride.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <vector>
 
 #include "core/base/words.h"
@@ -115,8 +117,34 @@ size_t operand(std::string_view text, size_t at, bool forward) {
   return at;
 }
 
-/// Whether one of `names` is compared with one of `limits`, in whatever words: `t < w`, `2 * w <= t + 1`, `ok = w != t`.
-bool compares(std::string_view text, const std::set<std::string>& names, const std::set<std::string>& limits) {
+/// Every name in the text with its members, "threadIdx.x" and "n"; not types and what else says nothing of a number.
+std::set<std::string> names_in(std::string_view text) {
+  static const std::set<std::string, std::less<>> kNoNumbers{"int", "unsigned", "signed", "long", "short", "char", "bool", "size_t", "const", "float", "double", "auto", "static_cast",
+                                                             "int32_t", "uint32_t", "int64_t", "uint64_t", "uint", "true", "false", "if", "while", "for", "return", "warpSize"};
+  std::set<std::string> found;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!word_character(text[at])) continue;
+    size_t end = end_of_word(text, at);
+    while (end + 1 < text.size() && text[end] == '.' && word_character(text[end + 1])) end = end_of_word(text, end + 1);
+    const std::string_view name = text.substr(at, end - at);
+    if (std::isdigit(static_cast<unsigned char>(name[0])) == 0 && !kNoNumbers.contains(name)) found.emplace(name);
+    at = end;
+  }
+  return found;
+}
+
+/// What a thread's number is judged by: `threads` say it; what is in `known` is the same in every run, or follows the block.
+struct Judges {
+  const std::set<std::string> &threads, &known;
+  /// The number is there together with something that another run may have otherwise.
+  bool decide(std::string_view text) const {
+    const std::string plain = without_indices(text);
+    return holds(plain, threads) && std::ranges::any_of(names_in(plain), [&](auto& name) { return !threads.contains(name) && !known.contains(name); });
+  }
+};
+
+/// Whether a thread is judged by its number, in whatever words: `t < w`, `2 * w <= t + 1`, `ok = w != t`.
+bool compares(std::string_view text, const Judges& judges) {
   for (size_t at = text.find_first_of("<>=!"); at != text.npos; at = text.find_first_of("<>=!", at + 1)) {
     const std::string_view two = text.substr(at, 2);
     const bool equal = two == "<=" || two == ">=" || two == "==" || two == "!=";
@@ -126,11 +154,111 @@ bool compares(std::string_view text, const std::set<std::string>& names, const s
     }
     if (!equal && text[at] != '<' && text[at] != '>') continue;
     const size_t begin = operand(text, at, false), right = at + (equal ? 2 : 1), end = operand(text, right, true);
-    const std::string one = without_indices(text.substr(begin, at - begin)), other = without_indices(text.substr(right, end - right));
-    if ((holds(one, names) && holds(other, limits)) || (holds(other, names) && holds(one, limits))) return true;
+    if (judges.decide(text.substr(begin, end - begin))) return true;
     at = right - 1;
   }
   return false;
+}
+
+/// The same by a condition that need not compare, `inside(t, w)` or `switch (t / w)`, and by what chooses: `min(t, w)`.
+bool chooses(std::string_view text, const Judges& judges) {
+  for (auto* word : {"if", "while", "for", "switch"})
+    for (auto& header : headers(text, word))
+      for (size_t at = 0; at < header.condition.size();) {   // Each part by itself: `i < n && t == 0`.
+        const size_t end = std::min({header.condition.find("&&", at), header.condition.find("||", at), header.condition.size()});
+        if (judges.decide(std::string_view(header.condition).substr(at, end - at))) return true;
+        at = end + 2;
+      }
+  for (auto* word : {"min", "max", "umin", "umax", "clamp"})
+    for (size_t at : whole_words(text, word))
+      if (const size_t open = at + std::string_view(word).size(); text.substr(open, 1) == "(" && judges.decide(text.substr(open, past_bracket(text, open) - open))) return true;
+  return false;
+}
+
+/// What is between the brackets behind `open`, by commas.
+std::vector<std::string> listed(std::string_view text, size_t open) {
+  std::vector<std::string> parts;
+  const size_t close = past_bracket(text, open) - 1;
+  for (size_t at = open + 1; at < close;) {
+    const size_t end = std::min(end_of_expression(text, at), close);
+    parts.push_back(trimmed(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// A function or macro that the text defines, by the names of its parameters; or a use of a name with brackets.
+struct Listed {
+  std::string name;
+  std::vector<std::string> parts;
+  bool defines = false;
+};
+
+std::vector<Listed> all_listed(std::string_view text) {
+  static const std::set<std::string, std::less<>> kStatements{"if", "for", "while", "switch", "return"};
+  std::vector<Listed> all;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!word_character(text[at])) continue;
+    const size_t end = end_of_word(text, at), open = text.find_first_not_of(" \t\n", end);
+    if (open != text.npos && text[open] == '(' && !kStatements.contains(text.substr(at, end - at))) {
+      const size_t behind = text.find_first_not_of(" \t\n", past_bracket(text, open));
+      const bool defines = text.substr(0, at).ends_with("define ") || (behind != text.npos && text[behind] == '{');
+      all.push_back({std::string(text.substr(at, end - at)), listed(text, open), defines});
+      for (auto& part : all.back().parts)
+        if (defines) {
+          size_t begin = part.size();
+          while (begin > 0 && word_character(part[begin - 1])) --begin;
+          part.erase(0, begin);
+        }
+    }
+    at = end;
+  }
+  return all;
+}
+
+/// Parameters of the text's functions and macros that one of `names` is given for, anywhere: `inside(threadIdx.x, w)`.
+void add_given(std::string_view text, std::set<std::string>& names) {
+  const std::vector<Listed> all = all_listed(text);
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    for (auto& own : all)
+      for (auto& use : all)
+        for (size_t i = 0; own.defines && !use.defines && own.name == use.name && i < std::min(own.parts.size(), use.parts.size()); ++i)
+          if (!own.parts[i].empty() && holds(without_indices(use.parts[i]), names)) names.insert(own.parts[i]);
+  }
+}
+
+/// Names that hold nothing but what is in `known` and numbers, whatever is done to them: `int hop = 16; hop /= 2`.
+void add_known(std::string_view text, std::set<std::string>& known) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
+    if (at == 0 || text.substr(at + 1, 1) == "=" || text[at - 1] == '=' || text[at - 1] == '!') continue;
+    size_t end = at;
+    while (end > 0 && std::string_view("+-*/%&|^<> \t").find(text[end - 1]) != std::string_view::npos) --end;
+    size_t begin = end;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string_view between = text.substr(end, at - end);
+    const bool compares = (between.ends_with("<") && !between.ends_with("<<")) || (between.ends_with(">") && !between.ends_with(">>"));
+    if (begin < end && !compares) values[std::string(text.substr(begin, end - begin))].push_back(trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)));
+  }
+  for (size_t at : whole_words(text, "define")) {
+    const size_t name = std::min(text.find_first_not_of(" \t", at + 6), text.size()), end = end_of_word(text, name), line = std::min(text.find('\n', end), text.size());
+    if (name < end && text.substr(end, 1) != "(") values[std::string(text.substr(name, end - name))].push_back(trimmed(text.substr(end, line - end)));
+  }
+  // Counted, or changed through its address.
+  std::erase_if(values, [&](auto& one) {
+    return std::ranges::any_of(whole_words(text, one.first), [&](size_t at) {
+      const std::string_view before = text.substr(0, at), behind = text.substr(at + one.first.size());
+      return before.ends_with("++") || before.ends_with("--") || behind.starts_with("++") || behind.starts_with("--") || (before.ends_with("&") && !before.ends_with("&&"));
+    });
+  });
+  for (size_t before = 0; before != known.size();) {
+    before = known.size();
+    for (auto& [name, all] : values) {
+      const bool holds_known = std::ranges::all_of(all, [&](auto& value) { return std::ranges::all_of(names_in(value), [&](auto& part) { return part == name || known.contains(part); }); });
+      if (holds_known) known.insert(name);
+    }
+  }
 }
 
 /// And what is made of one of them, names of `others` aside.
@@ -144,7 +272,7 @@ void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, 
 
 }  // namespace
 
-bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread, const std::set<std::string>& given) {
+bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread) {
   const std::string text = blank_comments(source);
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> threads{thread}, alone{thread};  // What depends on the thread; what is its number.
@@ -167,10 +295,11 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
   }
   // Who is compared with a size by its number, not in turns, leaves undone what a larger one would have for it.
   for (auto& name : stepped) alone.erase(name);
-  std::set<std::string> limits = given;
-  add_made(all, alone, stepped), add_made(all, limits, stepped);
-  for (auto& name : alone) limits.erase(name);
-  return !stepped.empty() && !compares(text, alone, limits);
+  add_made(all, alone, stepped), add_given(text, alone), add_made(all, alone, stepped);
+  std::set<std::string> known = sizes;
+  add_known(text, known);
+  const Judges judges{alone, known};
+  return !stepped.empty() && !compares(text, judges) && !chooses(text, judges);
 }
 
 }  // namespace kernelift

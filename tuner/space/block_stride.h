@@ -8,9 +8,9 @@
 
 namespace kernelift {
 
-/// `sizes`: what the block's size is called in the source, "blockDim.x" or a macro; `thread`: "threadIdx.x"; `given`: the
-/// kernel's parameters, of which the recording shows only some values. Works on text alone; what it does not understand
-/// takes no turns.
-bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread, const std::set<std::string>& given);
+/// `sizes`: what the block's size is called in the source, "blockDim.x" or a macro; `thread`: "threadIdx.x". A kernel that
+/// judges a thread by its number and by anything that another run may have otherwise, a parameter or what lies in memory, takes
+/// no turns. Works on text alone; what it does not understand takes none.
+bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread);
 
 }  // namespace kernelift

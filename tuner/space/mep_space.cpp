@@ -295,10 +295,9 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
 }
 
 bool MepSpace::Builder::may_shrink(int axis, const std::string& knob) const {
-  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]}, given;
+  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]};
   if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
-  for (auto& parameter : mep_.parameters) given.insert(parameter.name);
-  return takes_turns(parent_.source, sizes, std::string("threadIdx.") + "xyz"[axis], given);
+  return takes_turns(parent_.source, sizes, std::string("threadIdx.") + "xyz"[axis]);
 }
 
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {

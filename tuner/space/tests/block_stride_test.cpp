@@ -6,8 +6,8 @@
 namespace kernelift {
 namespace {
 
-bool turns(const std::string& body, const std::string& size = "blockDim.x") {
-  return takes_turns("__global__ void k(float* out, const float* in, int n) {\n" + body + "\n}\n", {size}, "threadIdx.x", {"out", "in", "n"});
+bool turns(const std::string& body, const std::string& size = "blockDim.x", const std::string& before = "") {
+  return takes_turns(before + "__global__ void k(float* out, const float* in, int n) {\n" + body + "\n}\n", {size}, "threadIdx.x");
 }
 
 TEST(BlockStride, IsALoopThatStepsByTheBlockUpToALimit) {
@@ -37,6 +37,41 @@ TEST(BlockStride, IsNotAGuardByASizeThatAnotherRunMayHaveLarger) {
     EXPECT_FALSE(turns("int t = threadIdx.x;\n" + loop + guard)) << guard;
   EXPECT_TRUE(turns("int t = threadIdx.x;\n" + loop + "if (in[t] < n) out[0] = 0;\nif (t == 0) out[n >> 1] = 1;")) << "a value, and an element";
   EXPECT_TRUE(turns(loop + "if (threadIdx.x < 4) out[threadIdx.x] = 0;")) << "the recorded launches show that";
+}
+
+TEST(BlockStride, IsNotAGuardByAnythingElseThatAnotherRunMayHaveLarger) {
+  const std::string loop = "for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i];\n";
+  auto with = [&](const std::string& guard, const std::string& before) { return turns(loop + guard, "blockDim.x", before); };
+  EXPECT_FALSE(with("__shared__ int count;\nif (threadIdx.x == 0) count = n;\n__syncthreads();\nif (threadIdx.x < count) out[threadIdx.x] = 0;", ""));
+  EXPECT_FALSE(with("if (threadIdx.x < width) out[threadIdx.x] = 0;", "__constant__ int width;\n"));
+  EXPECT_FALSE(with("if (inside(threadIdx.x, width)) out[threadIdx.x] = 0;", "__constant__ int width;\n__device__ bool inside(int i, int w);\n"));
+  EXPECT_FALSE(with("switch (threadIdx.x / width) { case 0: out[threadIdx.x] = 0; }", "__constant__ int width;\n"));
+  EXPECT_FALSE(with("store(out, threadIdx.x);", "__constant__ int width;\n__device__ void store(float* to, int at) { if (at < width) to[at] = 0; }\n"));
+  EXPECT_FALSE(with("if (BELOW(threadIdx.x)) out[threadIdx.x] = 0;", "__constant__ int width;\n#define BELOW(at) ((at) < width)\n"));
+  EXPECT_FALSE(with("out[min(threadIdx.x, width)] = 0;", "__constant__ int width;\n"));
+  EXPECT_FALSE(with("for (int k = 0; k < n; ++k) if (threadIdx.x < k) out[threadIdx.x] += 1;", "")) << "as far as n";
+  EXPECT_FALSE(with("int w = 4;\nset(&w);\nif (threadIdx.x < w) out[threadIdx.x] = 1;", ""));
+  EXPECT_FALSE(with("int w = 4;\nw *= n;\nif (threadIdx.x < w) out[threadIdx.x] = 1;", ""));
+  for (auto* own : {"const int lane = threadIdx.x % 32;\nfor (int hop = 16; hop > 0; hop >>= 1) if (lane < hop) out[lane] += 1;", "if (threadIdx.x < WARPS) out[threadIdx.x] = 0;",
+                    "if (n > 4 && threadIdx.x == 0) out[0] = 1;", "if ((int)threadIdx.x < blockDim.x / 2) out[threadIdx.x] = 0;", "out[0] = sum(in[threadIdx.x]);"})
+    EXPECT_TRUE(with(own, "#define WARPS 8\n__device__ float sum(float value) { return value < width ? value : 0; }\n")) << own;
+}
+
+TEST(BlockStride, EndsOnTextThatIsBroken) {
+  const std::string whole = "#define M(a, b) ((a) < b)\n__device__ int f(int i, int w) { return i < w; }\n__global__ void k(float* a, int n) {\n"
+                            "  for (int i = threadIdx.x; i < n; i += blockDim.x) { if (f(i, n) && M(threadIdx.x, 3)) a[i] = min(i, 4); }\n  switch (threadIdx.x) { case 1: n <<= 2; }\n}\n";
+  const std::string odd = "(){}[];?=<>-.,#&|\"'/*";
+  uint64_t state = 1;
+  auto next = [&](size_t bound) { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound; };
+  for (int turn = 0; turn < 3000; ++turn) {
+    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
+    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
+      const size_t at = next(text.size());
+      if (next(2) == 0) text.erase(at, next(12));
+      else text.insert(at, 1, odd[next(odd.size())]);
+    }
+    takes_turns(text, {"blockDim.x"}, "threadIdx.x");
+  }
 }
 
 }  // namespace
