@@ -8,6 +8,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/Lex/Preprocessor.h"
+#include "extractor/scan/capacities.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/turnable_uses.h"
 
@@ -28,7 +29,7 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
 
 class KnobTable {
  public:
-  KnobTable(const ParsedUnit& unit, const TurnableUses& uses) : unit_(unit), uses_(uses) {}
+  KnobTable(const ParsedUnit& unit, const TurnableUses& uses, const Capacities& capacities) : unit_(unit), uses_(uses), capacities_(capacities) {}
 
   void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
     if (macro->isFunctionLike() || macro->tokens_empty()) return;
@@ -51,7 +52,7 @@ class KnobTable {
     } else if (!unit_.path(unit_.place(literal->getLocation()).file).empty()) {
       return;  // A system header's constant. What has no file was given on the command line, and is the user's.
     }
-    add(std::move(knob), kernel, geometry, uses_.any_of(literal->getLocation()));
+    add(std::move(knob), kernel, geometry, literal->getLocation());
   }
 
   void constant(const VarDecl* variable, const std::string& kernel, bool geometry) {
@@ -70,8 +71,14 @@ class KnobTable {
 
   std::vector<Knob> take() {
     std::vector<Knob> all;
-    for (auto& [place, found] : knobs_)
-      if (found.turnable) all.push_back(std::move(found.knob));
+    std::set<SourceLocation> geometry;
+    for (auto& [key, found] : knobs_)
+      if (found.knob.in_geometry) geometry.insert(found.place);
+    for (auto& [key, found] : knobs_) {
+      if (!found.knob.in_geometry && (!uses_.any_of(found.place) || uses_.only_repeats(found.place))) continue;
+      found.knob.grows_only = capacities_.grows_only(found.place, geometry);
+      all.push_back(std::move(found.knob));
+    }
     return all;
   }
 
@@ -94,23 +101,23 @@ class KnobTable {
     Knob knob;
     knob.name = name, knob.value = static_cast<int64_t>(number->getValue().getZExtValue());
     knob.value_range = unit_.range(extent->first.file, extent->first.offset, extent->second);
-    add(std::move(knob), kernel, geometry, uses_.any_of(constant));
+    add(std::move(knob), kernel, geometry, constant->getCanonicalDecl()->getLocation());
   }
-  void add(Knob knob, const std::string& kernel, bool geometry, bool turnable) {
+  void add(Knob knob, const std::string& kernel, bool geometry, SourceLocation place) {
     auto key = std::tuple(knob.value_range.file, knob.value_range.begin, knob.name);
-    auto& [entry, seen_turnable] = knobs_.try_emplace(key, Found{std::move(knob)}).first->second;
+    auto& entry = knobs_.try_emplace(key, Found{std::move(knob), place}).first->second.knob;
     (geometry ? entry.in_geometry : entry.in_kernel) = true;
-    seen_turnable |= geometry || turnable;
     if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end())
       entry.kernels.push_back(kernel);
   }
 
   struct Found {
     Knob knob;
-    bool turnable = false;  ///< It says how much of something there is: see turnable_uses.h.
+    SourceLocation place;  ///< As the uses know it.
   };
   const ParsedUnit& unit_;
   const TurnableUses& uses_;
+  const Capacities& capacities_;
   std::map<std::tuple<std::string, uint64_t, std::string>, Found> knobs_;
 };
 
@@ -122,7 +129,10 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   TurnableUses uses(unit, items);
   for (auto& one : closures) uses.take(one.closure);
   uses.follow();
-  KnobTable table(unit, uses);
+  Capacities capacities(uses, items);
+  for (auto& one : closures) capacities.take(one.closure);
+  capacities.judge();
+  KnobTable table(unit, uses, capacities);
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);
     for (auto* macro : closure.macros) table.macro(macro, kernel, false);

@@ -13,17 +13,6 @@ namespace {
 
 using namespace clang;
 
-/// A literal or a name of a constant, or arithmetic over those alone.
-bool is_constant(const Expr* e) {
-  e = e->IgnoreParenCasts();
-  if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) return is_constant(unary->getSubExpr());
-  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e)) return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
-  auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
-  if (!reference) return llvm::isa<IntegerLiteral>(e);
-  auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-  return llvm::isa<EnumConstantDecl>(reference->getDecl()) || (variable && variable->getType().isConstQualified());
-}
-
 /// The text of a function, which its template's instances share.
 const FunctionDecl* written(const FunctionDecl* function) {
   if (auto* pattern = function->getTemplateInstantiationPattern()) function = pattern;
@@ -45,16 +34,6 @@ void add_targets(const Expr* target, std::vector<const ValueDecl*>& found) {
   else if (auto* unary = llvm::dyn_cast<UnaryOperator>(target)) add_targets(unary->getSubExpr(), found);
 }
 
-/// threadIdx and its kin: who does what.
-bool mentions_thread(const Stmt* text) {
-  if (auto* reference = llvm::dyn_cast_or_null<DeclRefExpr>(text))
-    if (auto* name = reference->getDecl()->getIdentifier()) {
-      llvm::StringRef word = name->getName();
-      return word == "threadIdx" || word == "blockIdx" || word == "blockDim" || word == "gridDim" || word == "warpSize";
-    }
-  return text && std::any_of(text->child_begin(), text->child_end(), mentions_thread);
-}
-
 /// Functions that only take part in computing a value, be it in memory.
 bool is_of_values(const FunctionDecl* callee) {
   if (!callee || !callee->getIdentifier()) return false;
@@ -63,6 +42,26 @@ bool is_of_values(const FunctionDecl* callee) {
 }
 
 }  // namespace
+
+bool is_constant(const Expr* e) {
+  e = e->IgnoreParenCasts();
+  if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) return is_constant(unary->getSubExpr());
+  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e)) return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
+  if (!reference) return llvm::isa<IntegerLiteral>(e);
+  auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+  return llvm::isa<EnumConstantDecl>(reference->getDecl()) || (variable && variable->getType().isConstQualified());
+}
+
+bool mentions_thread(const Stmt* text) {
+  if (auto* reference = llvm::dyn_cast_or_null<DeclRefExpr>(text))
+    if (auto* name = reference->getDecl()->getIdentifier()) {
+      llvm::StringRef word = name->getName();
+      return word == "threadIdx" || word == "blockIdx" || word == "blockDim" || word == "gridDim" || word == "warpSize";
+    }
+  if (auto* hidden = llvm::dyn_cast_or_null<OpaqueValueExpr>(text)) return mentions_thread(hidden->getSourceExpr());   // In `threadIdx.x`.
+  return text && std::any_of(text->child_begin(), text->child_end(), mentions_thread);
+}
 
 void TurnableUses::take(const Closure& closure) {
   for (int index : closure.items)
@@ -120,10 +119,60 @@ bool TurnableUses::VisitReturnStmt(ReturnStmt* leave) {
 
 bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
   if (op->isComparisonOp()) compare(op, op->getLHS(), op->getRHS());
+  deal(op, op->getOpcode(), op->getLHS(), op->getRHS());
   if (op->isAssignmentOp()) assign(op->getLHS(), op->getRHS());
   bool moves = op->isAdditiveOp() || op->getOpcode() == BO_AddAssign || op->getOpcode() == BO_SubAssign;
   if (moves && op->getLHS()->getType()->isAnyPointerType()) root(op->getRHS());
   if (moves && op->getRHS()->getType()->isAnyPointerType()) root(op->getLHS());
+  return true;
+}
+
+/// `i += K`, `i = i + K`, `n / K`, `n % K`, `block * K`, of integers, of places, and of what may be either.
+void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
+  if (operation->getType()->isRealFloatingType()) return;
+  switch (kind) {
+    case BO_AddAssign: case BO_SubAssign: case BO_Div: case BO_DivAssign: case BO_Rem: case BO_RemAssign: case BO_Shr: case BO_ShrAssign: case BO_Shl:
+      dealt_texts_.push_back({right, false});
+      return;
+    case BO_Mul:
+      if (!is_constant(left)) dealt_texts_.push_back({right, false});
+      if (!is_constant(right)) dealt_texts_.push_back({left, false});
+      return;
+    case BO_Assign: {
+      auto* sum = llvm::dyn_cast<BinaryOperator>(right->IgnoreParenImpCasts());
+      auto* target = llvm::dyn_cast<DeclRefExpr>(left->IgnoreParenImpCasts());
+      if (!sum || !sum->isAdditiveOp() || !target) return;
+      auto is_target = [&](const Expr* e) {
+        auto* name = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
+        return name && name->getDecl() == target->getDecl();
+      };
+      if (is_target(sum->getLHS())) dealt_texts_.push_back({sum->getRHS(), false});
+      if (is_target(sum->getRHS())) dealt_texts_.push_back({sum->getLHS(), false});
+      return;
+    }
+    default: return;
+  }
+}
+
+/// What a template is given is what its text's parameter is.
+void TurnableUses::name_template(const TemplateDecl* named, llvm::ArrayRef<TemplateArgumentLoc> arguments) {
+  if (!named) return;
+  auto& parameters = *named->getTemplateParameters();
+  for (unsigned i = 0; i < std::min<size_t>(parameters.size(), arguments.size()); ++i)
+    if (auto* value = llvm::dyn_cast<NonTypeTemplateParmDecl>(parameters.getParam(i)); value && arguments[i].getArgument().getKind() == TemplateArgument::Expression)
+      sources_[place_of(value)].texts.push_back(arguments[i].getSourceExpression());
+}
+
+bool TurnableUses::VisitDeclRefExpr(DeclRefExpr* name) {
+  auto* function = llvm::dyn_cast<FunctionDecl>(name->getDecl());
+  if (function && name->hasExplicitTemplateArgs()) name_template(function->getPrimaryTemplate(), name->template_arguments());
+  return true;
+}
+
+bool TurnableUses::VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
+  std::vector<TemplateArgumentLoc> arguments;
+  for (unsigned i = 0; i < type.getNumArgs(); ++i) arguments.push_back(type.getArgLoc(i));
+  name_template(type.getTypePtr()->getTemplateName().getAsTemplateDecl(), arguments);
   return true;
 }
 
@@ -188,42 +237,55 @@ void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr*
 void TurnableUses::bound(const Expr* condition) {
   if (!condition) return;
   condition = condition->IgnoreParenImpCasts();
+  bound_texts_.push_back({condition, false});
   if (auto* negation = llvm::dyn_cast<UnaryOperator>(condition)) return bound(negation->getSubExpr());
   bounds_.insert(condition);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->isLogicalOp()) bound(op->getLHS()), bound(op->getRHS());
 }
 
 void TurnableUses::follow() {
-  for (size_t i = 0; i < roots_.size(); ++i) {  // Which grow meanwhile.
-    auto [text, shallow] = roots_[i];
-    collect(text, shallow);
-  }
-  roots_.clear();
+  places_ = reached_from(roots_);
+  bounding_ = reached_from(bound_texts_), dealing_ = reached_from(dealt_texts_);
 }
 
-void TurnableUses::reach(Place place) {
-  if (!reached_.insert(place).second) return;
+std::set<SourceLocation> TurnableUses::reached_from(Texts texts) const {
+  Flow flow{std::move(texts), {}, {}};
+  for (size_t i = 0; i < flow.texts.size(); ++i) {  // Which grow meanwhile.
+    auto [text, shallow] = flow.texts[i];
+    collect(text, shallow, flow);
+  }
+  return std::move(flow.places);
+}
+
+const std::vector<const Stmt*>& TurnableUses::given_to(const ValueDecl* declaration) const {
+  static const std::vector<const Stmt*> kNothing;
+  auto found = sources_.find(place_of(declaration));
+  return found == sources_.end() ? kNothing : found->second.texts;
+}
+
+void TurnableUses::reach(Place place, Flow& flow) const {
+  if (!flow.reached.insert(place).second) return;
   auto found = sources_.find(place);
   if (found == sources_.end()) return;
-  for (auto* text : found->second.texts) root(text);
-  for (Place other : found->second.places) reach(other);
+  for (auto* text : found->second.texts) flow.texts.push_back({text, false});
+  for (Place other : found->second.places) reach(other, flow);
 }
 
-void TurnableUses::collect(const Stmt* text, bool shallow) {
+void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
   if (!text || left_out_.count(text)) return;
-  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text)) places_.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
+  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text)) flow.places.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
     auto* declaration = reference->getDecl();
-    places_.insert(declaration->getCanonicalDecl()->getLocation());
+    flow.places.insert(declaration->getCanonicalDecl()->getLocation());
     bool constant = llvm::isa<EnumConstantDecl>(declaration) || declaration->getType().isConstQualified();
     // What went through a floating-point number is a value.
-    if ((!shallow || constant) && !declaration->getType()->isRealFloatingType()) reach(place_of(declaration));
+    if ((!shallow || constant) && !declaration->getType()->isRealFloatingType()) reach(place_of(declaration), flow);
   }
-  if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow) reach(place_of(member->getMemberDecl()));
+  if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow) reach(place_of(member->getMemberDecl()), flow);
   if (auto* unresolved = llvm::dyn_cast<OverloadExpr>(text); unresolved && !shallow)
     for (auto* one : unresolved->decls())
-      if (auto* function = llvm::dyn_cast_or_null<FunctionDecl>(one->getUnderlyingDecl()->getAsFunction())) reach(place_of(function));
-  for (auto* child : text->children()) collect(child, shallow);
+      if (auto* function = llvm::dyn_cast_or_null<FunctionDecl>(one->getUnderlyingDecl()->getAsFunction())) reach(place_of(function), flow);
+  for (auto* child : text->children()) collect(child, shallow, flow);
 }
 
 }  // namespace kernelift

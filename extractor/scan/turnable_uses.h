@@ -2,7 +2,9 @@
 // index, a branch's condition, work by thread and block; by themselves, or through the variables, parameters and results
 // that lead there. What only goes into the values that a kernel computes (a generator's multipliers, a hash's shifts and
 // masks, a seed) is part of the answer, and another one would give another answer. So is what is only compared with: it
-// tells cases apart. In doubt a use turns something.
+// tells cases apart. And so is what only says how often a loop runs, an iteration's limit or the terms of a series, and is
+// divided out nowhere, so that fewer turns are less work done: right by luck where the recorded data converged early.
+// In doubt another use turns something.
 #pragma once
 #include <map>
 #include <set>
@@ -14,6 +16,11 @@
 
 namespace kernelift {
 
+/// threadIdx and its kin: who does what.
+bool mentions_thread(const clang::Stmt* text);
+/// A literal or a name of a constant, or arithmetic over those alone.
+bool is_constant(const clang::Expr* e);
+
 /// Constants go by places: literals by where they are spelled (in a macro's definition, if one brought them), others by
 /// where they are declared, which a template's instances share.
 class TurnableUses : public clang::DynamicRecursiveASTVisitor {
@@ -24,7 +31,12 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   /// EXPECTS: all closures are taken. To be called before any_of.
   void follow();
   bool any_of(clang::SourceLocation place) const { return places_.count(place) > 0; }
-  bool any_of(const clang::ValueDecl* constant) const { return any_of(constant->getCanonicalDecl()->getLocation()); }
+  /// It bounds loops, and nothing that it counts is dealt out by it: no step, no quotient, no place in blocks of it.
+  bool only_repeats(clang::SourceLocation place) const { return bounding_.count(place) > 0 && dealing_.count(place) == 0; }
+  /// EXPECTS: follow() was called. All that leads to an expression, through variables, parameters and results.
+  std::set<clang::SourceLocation> leading_to(const clang::Stmt* text) const { return reached_from({{text, false}}); }
+  /// The expressions that are given to a variable, a parameter or a member, or returned by a function.
+  const std::vector<const clang::Stmt*>& given_to(const clang::ValueDecl* declaration) const;
 
   bool TraverseStmt(clang::Stmt* statement) override { return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement); }
   bool TraverseAttr(clang::Attr* attribute) override;
@@ -44,6 +56,8 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool VisitCaseStmt(clang::CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
   bool VisitReturnStmt(clang::ReturnStmt* leave) override;
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override;
+  bool VisitTemplateSpecializationTypeLoc(clang::TemplateSpecializationTypeLoc type) override;
   bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) override { return root(element->getIdx()); }
   bool VisitCallExpr(clang::CallExpr* call) override;
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* call) override;
@@ -62,15 +76,25 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   void pass(const clang::FunctionDecl* callee, const clang::Expr* const* arguments, unsigned count);
   void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
   void bound(const clang::Expr* condition);
-  void reach(Place place);
-  void collect(const clang::Stmt* text, bool shallow);
+  void deal(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left, const clang::Expr* right);
+  void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
+
+  /// Texts, and whether only constants of theirs are followed.
+  using Texts = std::vector<std::pair<const clang::Stmt*, bool>>;
+  struct Flow {
+    Texts texts;
+    std::set<Place> places, reached;
+  };
+  std::set<Place> reached_from(Texts texts) const;
+  void reach(Place place, Flow& flow) const;
+  void collect(const clang::Stmt* text, bool shallow, Flow& flow) const;
 
   const ParsedUnit& unit_;
   const SourceItems& items_;
   std::set<int> taken_;
-  std::set<Place> places_, reached_;
+  std::set<Place> places_, bounding_, dealing_;
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
-  std::vector<std::pair<const clang::Stmt*, bool>> roots_;   ///< And whether it is shallow.
+  Texts roots_, bound_texts_, dealt_texts_;   ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
   struct Sources {
     std::vector<const clang::Stmt*> texts;
     std::set<Place> places;

@@ -108,6 +108,8 @@ class MepSpace::Builder {
   void leave_block(const std::string& name, const std::string& why) { made_.blocks_left_alone_.push_back(name + ": " + why); }
   /// Some of its values, if there was an objection.
   void leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection);
+  /// None of its values below `least`.
+  void keep_from(Tunable& parameter, int64_t least) const;
   bool scales_grid(const Knob& knob) const;
   /// The launch names it, in the application's text alone: the kernel asks for its block at run time.
   bool only_launches(const Knob& knob) const;
@@ -153,6 +155,11 @@ bool MepSpace::Builder::scales_grid(const Knob& knob) const {
   return true;
 }
 
+void MepSpace::Builder::keep_from(Tunable& parameter, int64_t least) const {
+  std::erase_if(parameter.values, [&](int64_t value) { return value < least; });
+  parameter = make_parameter(parameter.name, parameter.values, original_.at(parameter.name));
+}
+
 void MepSpace::Builder::add_knobs() {
   auto is_axis = [](auto& names, const std::string& name) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
   for (auto& knob : mep_.knobs) {
@@ -169,6 +176,10 @@ void MepSpace::Builder::add_knobs() {
     } else {
       if (knob.in_geometry) geometry_knobs_.insert(knob.name);
       parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
+      if (knob.grows_only) {
+        keep_from(parameters_.back(), knob.value);
+        leave(knob.name + " below " + std::to_string(knob.value), "an array of that extent may be filled further by data that was not recorded");
+      }
       if (!only_launches(knob)) made_.knobs_.push_back(knob.name);
     }
   }
@@ -223,8 +234,7 @@ void MepSpace::Builder::follow_knobs() {
       if (!model_->block(axis) || !model_->block(axis)->variables().contains(parameter.name)) continue;
       if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) || may_shrink(axis, parameter.name)) continue;
       const int64_t current = original_[parameter.name];
-      std::erase_if(parameter.values, [&](int64_t value) { return value < current; });
-      parameter = make_parameter(parameter.name, parameter.values, current);
+      keep_from(parameter, current);
       leave_values(parameter.name, parameter.values, kNoTurns);
     }
     if (model_->block(axis) && any_of(model_->block(axis)->variables(), geometry_knobs_))

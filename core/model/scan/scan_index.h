@@ -107,6 +107,8 @@ struct Knob {
   bool is_macro = false;
   bool in_kernel = false, in_geometry = false;
   std::vector<std::string> kernels; ///< Ids.
+  /// An array's extent that data may fill up to: a smaller one could be too small for data that was not recorded.
+  bool grows_only = false;
 };
 
 struct ScannedUnit {

@@ -189,7 +189,7 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
 TEST(Scan, AnonymousNamespacesHaveNoNameInKnobsAndGeometry) {
   TestApp app;
   app.unit("a.cu", R"(namespace app { namespace { constexpr int kWidth = 32; enum { kTimes = 2 };
-__global__ void k(float* x) { for (int i = 0; i < kTimes; ++i) x[threadIdx.x * kWidth] += i; } }
+__global__ void k(float* x) { for (int i = 0; i < kTimes; ++i) x[threadIdx.x * kWidth * kTimes + i] += i; } }
 void run(float* x, int n) { k<<<(n + kWidth - 1) / kWidth, kWidth>>>(x); } })");
   auto index = app.scan();
   EXPECT_TRUE(knob(index, "app::kWidth") && knob(index, "app::kTimes"));
@@ -236,10 +236,10 @@ template <class T> __global__ void __launch_bounds__(THREADS) k(T* x, int n) {
   const int rows = 5;
   __shared__ T tile[EXTENT][EXTENT + 1];
 #pragma unroll UNROLL
-  for (int i = 0; i < TURNS && n > 0; ++i) tile[i][0] = turn<kTile>(i);
-  int steps = 0;
+  for (int i = 0; i < TURNS && n > 0; ++i) tile[i][0] = turn<kTile>(i + n / TURNS);
+  int steps = n / STEPS;
   while (steps != STEPS) ++steps;
-  do ++steps; while (!(steps > COUNT));
+  do steps += n % COUNT; while (!(steps > COUNT));
   if (threadIdx.x < BLOCK) x[threadIdx.x * STRIDE % kDepth] = tile[rows][0];
 }
 void run(int n, float* x) { k<<<n, BLOCK>>>(x, n); }

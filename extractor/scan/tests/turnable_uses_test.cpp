@@ -48,12 +48,10 @@ void run(int n, float* x, unsigned* hash, int* count) { k<<<n, 64>>>(x, hash, co
 TEST(TurnableUses, WhatLeadsToAnAmountOrAPlaceThroughOthersIsAKnob) {
   TestApp app;
   app.unit("a.cu", R"(
-#define ROWS 4
 #define COARSEN 8
 #define CHUNK 64
 #define STRIDE 3
 #define WIDTH 16
-#define HALO 2
 #define SPAN 5
 #define PITCH 33
 #define LANES 32
@@ -61,16 +59,15 @@ TEST(TurnableUses, WhatLeadsToAnAmountOrAPlaceThroughOthersIsAKnob) {
 #define MEMBER 6
 #define DOUBLED (2 * DEPTH)
 #define DEPTH 7
-constexpr int kPairs = ROWS * 2;
 struct Place { int at; __device__ Place(int n) : at(n * MEMBER) {} };
 template <class T> __device__ int offset(T column) { return column * PITCH; }
-__device__ void bounds(int* first, int& last, int n) { *first = n / SPAN; last = n + HALO; }
+__device__ void bounds(int* first, int& last, int n) { *first = n / SPAN; last = n; }
 __global__ void k(float* x, int n) {
   int base = blockIdx.x * COARSEN + threadIdx.x, first, last, chunk = CHUNK, at = base;
   bounds(&first, last, n);
   if (base >= n) return;
   for (int i = first; i < last; i += chunk) at = at + STRIDE, x[at] += 1;
-  for (int p = 0; p < kPairs; ++p) x[offset(p)] += x[Place(p).at];
+  for (int p = 0; p < n; ++p) x[offset(p)] += x[Place(p).at];
   float* row = x + n * WIDTH;
   row[0] = __shfl_down_sync(0xffffffff, x[base], LANES / 2);
   int turns = (n + DOUBLED - 1) / DOUBLED;
@@ -79,8 +76,61 @@ __global__ void k(float* x, int n) {
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
   auto index = app.scan();
-  for (auto* name : {"ROWS", "COARSEN", "CHUNK", "STRIDE", "WIDTH", "HALO", "SPAN", "PITCH", "LANES", "TILE_BYTES", "MEMBER", "DEPTH"})
+  for (auto* name : {"COARSEN", "CHUNK", "STRIDE", "WIDTH", "SPAN", "PITCH", "LANES", "TILE_BYTES", "MEMBER", "DEPTH"})
     EXPECT_TRUE(knob(index, name)) << name;
+}
+
+TEST(TurnableUses, WhatOnlyRepeatsIsNoKnob) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define MAX_TURNS 200
+#define NEWTON 20
+#define TERMS 12
+#define ROWS 4
+#define HALO 2
+#define DIGITS 9
+#define DEEP 5
+#define CHUNK 64
+#define PARTS 8
+#define PER_THREAD 4
+constexpr int kPairs = ROWS * 2;
+__device__ float root(float a, int turns) {
+  float r = a;
+  for (int i = 0; i < turns; ++i) r = 0.5f * (r + a / r);
+  return r;
+}
+template <int N> __device__ float series(float a) {
+  float sum = 0;
+  for (int i = 0; i < N; ++i) sum = sum * a + 1.0f / N;
+  return sum;
+}
+template <int N> struct Steps {
+  __device__ float take(float a) { for (int i = 0; i < N; ++i) a *= a; return a; }
+};
+__global__ void k(float* x, int n) {
+  int base = (blockIdx.x * 64 + threadIdx.x) * PER_THREAD;
+  float error = 1;
+  for (int turn = 0; turn < MAX_TURNS && error > 1e-6f; ++turn) error *= x[turn];
+  for (int p = 0; p < kPairs; ++p) x[p] += root(x[p], NEWTON) + series<TERMS>(x[p]);
+  for (int j = -HALO; j <= HALO; ++j) x[base] += x[base + 1];
+  int digits = DIGITS;
+  while (digits-- > 0) x[base] *= 10;
+  Steps<DEEP> steps;
+  x[base] = steps.take(x[base]);
+  for (int first = 0; first < n; first += CHUNK)
+    for (int i = 0; i < CHUNK; ++i) {
+      if (first + i >= n) break;
+      x[first + i] += 1;
+    }
+  const int part = (n + PARTS - 1) / PARTS;
+  for (int i = 0; i < PARTS; ++i) x[i * part] = 0;
+  for (int i = 0; i < PER_THREAD; ++i) x[base + i] += 1;
+}
+void run(int n, float* x) { k<<<n, 64>>>(x, n); }
+)");
+  auto index = app.scan();
+  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP"}) EXPECT_FALSE(knob(index, name)) << name;
+  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " is dealt out elsewhere";
 }
 
 }  // namespace

@@ -178,6 +178,22 @@ TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
   EXPECT_THAT(space.left_alone().at(0), HasSubstr("U: "));
 }
 
+TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
+  Mep mep = mep_with("16", "64", 16, 64);
+  mep.knobs = {knob("CAP", 32, true, false)};
+  auto least = [&] {
+    auto space = MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
+    EXPECT_FALSE(space.space().parameters().empty());
+    auto& values = space.space().parameters().at(0).values;
+    return *std::min_element(values.begin(), values.end());
+  };
+  EXPECT_LT(least(), 32);
+  mep.knobs[0].grows_only = true;
+  EXPECT_EQ(least(), 32);
+  auto space = MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
+  EXPECT_THAT(space.left_alone().at(0), HasSubstr("CAP below 32: an array of that extent may be filled further"));
+}
+
 TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("heat::B", 64, false, true)};

@@ -1,0 +1,192 @@
+// A walk notes arrays, subscripts and what becomes of variables; what holds an index is judged when all is known.
+#include "extractor/scan/capacities.h"
+
+#include <algorithm>
+
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+const ValueDecl* variable_in(const Expr* e) {
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
+  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
+}
+
+void add_all(const Stmt* text, std::set<const Stmt*>& into) {
+  if (!text) return;
+  into.insert(text);
+  for (auto* child : text->children()) add_all(child, into);
+}
+
+}  // namespace
+
+void Capacities::take(const Closure& closure) {
+  for (int index : closure.items)
+    if (taken_.insert(index).second)
+      for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
+}
+
+bool Capacities::VisitFunctionDecl(FunctionDecl* function) {
+  if (function->doesThisDeclarationHaveABody() && is_host_only(function)) left_out_.insert(function->getBody());
+  return true;
+}
+
+bool Capacities::VisitForStmt(ForStmt* loop) {
+  add_all(loop->getInit(), heads_), add_all(loop->getInc(), heads_);
+  std::set<const ValueDecl*> counters;
+  if (auto* declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
+    for (auto* one : declaration->decls())
+      if (auto* variable = llvm::dyn_cast<VarDecl>(one)) counters.insert(llvm::cast<ValueDecl>(variable->getCanonicalDecl()));
+  std::set<const Stmt*> steps;
+  add_all(loop->getInc(), steps);
+  for (auto* step : steps) {
+    const Expr* target = nullptr;
+    if (auto* unary = llvm::dyn_cast<UnaryOperator>(step); unary && unary->isIncrementDecrementOp()) target = unary->getSubExpr();
+    if (auto* binary = llvm::dyn_cast<BinaryOperator>(step); binary && binary->isAssignmentOp()) target = binary->getLHS();
+    if (auto* variable = target ? variable_in(target) : nullptr) counters.insert(variable);
+  }
+  for (auto* one : counters) counters_[one].push_back(loop);
+  return true;
+}
+
+bool Capacities::VisitBinaryOperator(BinaryOperator* op) {
+  if (!op->isAssignmentOp() || heads_.contains(op)) return true;
+  if (auto* variable = variable_in(op->getLHS())) (op->getOpcode() == BO_Assign ? assigned_ : changed_).insert(variable);
+  return true;
+}
+
+bool Capacities::VisitUnaryOperator(UnaryOperator* op) {
+  if (heads_.contains(op) || !(op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf)) return true;
+  if (auto* variable = variable_in(op->getSubExpr())) changed_.insert(variable);
+  return true;
+}
+
+Capacities::Array* Capacities::array_of(const ValueDecl* declaration) {
+  auto* declared = llvm::dyn_cast<DeclaratorDecl>(declaration);
+  if (!declared || llvm::isa<ParmVarDecl>(declared) || !declared->getTypeSourceInfo()) return nullptr;
+  const ValueDecl* key = llvm::cast<ValueDecl>(declaration->getCanonicalDecl());
+  if (auto known = arrays_.find(key); known != arrays_.end()) return &known->second;
+  Array array;
+  for (auto type = declared->getTypeSourceInfo()->getTypeLoc(); auto one = type.getAs<ArrayTypeLoc>(); type = one.getElementLoc()) array.extents.push_back(one.getSizeExpr());
+  if (array.extents.empty()) return nullptr;
+  array.indices.resize(array.extents.size());
+  return &(arrays_[key] = std::move(array));
+}
+
+bool Capacities::take_use(const Expr* use, const ValueDecl* declaration) {
+  if (subscripted_.contains(use)) return true;
+  if (Array* array = array_of(declaration)) array->handed_on = true;
+  return true;
+}
+
+/// The outermost of `tile[y][x]` is met first.
+bool Capacities::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
+  if (subscripted_.contains(element)) return true;
+  std::vector<const Expr*> indices;
+  const Expr* base = element;
+  while (auto* one = llvm::dyn_cast<ArraySubscriptExpr>(base)) {
+    subscripted_.insert(one);
+    indices.insert(indices.begin(), one->getIdx());
+    base = one->getBase()->IgnoreParenImpCasts();
+  }
+  auto* name = llvm::dyn_cast<DeclRefExpr>(base);
+  auto* member = llvm::dyn_cast<MemberExpr>(base);
+  Array* array = name ? array_of(name->getDecl()) : member ? array_of(member->getMemberDecl()) : nullptr;
+  if (!array) return true;
+  subscripted_.insert(base);
+  for (size_t i = 0; i < std::min(indices.size(), array->indices.size()); ++i) array->indices[i].push_back(indices[i]);
+  array->handed_on |= indices.size() < array->extents.size();
+  return true;
+}
+
+void Capacities::judge() {
+  for (auto& [declaration, array] : arrays_)
+    for (size_t i = 0; i < array.extents.size(); ++i) {
+      if (!array.extents[i]) continue;
+      Capacity capacity{uses_.leading_to(array.extents[i])};
+      capacity.by_threads = array.handed_on;
+      for (auto* index : array.indices[i]) capacity.loose |= !holds(index, true, capacity);
+      capacities_.push_back(std::move(capacity));
+    }
+}
+
+bool Capacities::grows_only(SourceLocation constant, const std::set<SourceLocation>& geometry) const {
+  return std::any_of(capacities_.begin(), capacities_.end(), [&](auto& capacity) {
+    if (!capacity.extent.contains(constant)) return false;
+    const bool follows_block = std::any_of(capacity.extent.begin(), capacity.extent.end(), [&](auto& place) { return geometry.contains(place); });
+    return capacity.loose || (capacity.by_threads && !follows_block);
+  });
+}
+
+bool Capacities::shares(const Stmt* text, const Capacity& capacity) const {
+  auto places = uses_.leading_to(text);
+  return std::any_of(places.begin(), places.end(), [&](auto& place) { return capacity.extent.contains(place); });
+}
+
+bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
+  index = index->IgnoreParenCasts();
+  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(index); literal && literal->getValue() == 0) return true;
+  if (is_constant(index)) return !whole || shares(index, capacity);
+  auto part = [&](const Expr* one) { return holds(one, false, capacity); };
+  if (auto* binary = llvm::dyn_cast<BinaryOperator>(index)) {
+    auto *left = binary->getLHS(), *right = binary->getRHS();
+    switch (binary->getOpcode()) {
+      case BO_Add: case BO_Sub: case BO_Mul: case BO_Shl: case BO_Xor: case BO_Or: return part(left) && part(right);
+      case BO_Div: case BO_Shr: return part(left);
+      case BO_Rem: return shares(right, capacity) || part(left);
+      case BO_And: return shares(right, capacity) || shares(left, capacity) || (part(left) && !is_constant(left)) || (part(right) && !is_constant(right));
+      default: return false;
+    }
+  }
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(index)) return part(choice->getTrueExpr()) && part(choice->getFalseExpr());
+  if (auto* call = llvm::dyn_cast<CallExpr>(index)) {
+    auto* callee = call->getDirectCallee();
+    const bool least = callee && callee->getIdentifier() && callee->getName().contains("min");
+    if (least && std::any_of(call->arg_begin(), call->arg_end(), [&](auto* argument) { return shares(argument, capacity); })) return true;
+    return callee && holds(callee, capacity);
+  }
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(index); reference && llvm::isa<VarDecl>(reference->getDecl()) && !mentions_thread(reference))
+    return holds(llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()), capacity);
+  if (!mentions_thread(index) || llvm::isa<ArraySubscriptExpr>(index)) return false;
+  return capacity.by_threads = true;
+}
+
+bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
+  if (!asked_.insert(variable).second) return true;   // Of itself, as in `i = i + 1`: what else it is decides.
+  bool held = !changed_.contains(variable);
+  if (auto loops = counters_.find(variable); held && loops != counters_.end()) {
+    held = !assigned_.contains(variable) &&
+           std::all_of(loops->second.begin(), loops->second.end(), [&](auto* loop) { return loop->getCond() && ends_in_time(loop, variable, loop->getCond(), capacity); });
+  } else if (held) {
+    auto& given = uses_.given_to(variable);
+    held = !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* text) {
+      auto* value = llvm::dyn_cast<Expr>(text);
+      return value && holds(value, false, capacity);
+    });
+  }
+  asked_.erase(variable);
+  return held;
+}
+
+/// `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.
+bool Capacities::ends_in_time(const ForStmt* loop, const ValueDecl* counter, const Expr* condition, Capacity& capacity) {
+  auto* asks = llvm::dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!asks) return false;
+  if (asks->getOpcode() == BO_LAnd) return ends_in_time(loop, counter, asks->getLHS(), capacity) || ends_in_time(loop, counter, asks->getRHS(), capacity);
+  const bool turned = variable_in(asks->getRHS()) == counter;
+  if (!asks->isComparisonOp() || (!turned && variable_in(asks->getLHS()) != counter)) return false;
+  const Expr* limit = turned ? asks->getLHS() : asks->getRHS();
+  const auto kind = turned ? BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
+  if (kind == BO_LT || kind == BO_LE) return shares(limit, capacity) || (!is_constant(limit) && holds(limit, false, capacity));
+  auto& given = uses_.given_to(counter);
+  return std::any_of(given.begin(), given.end(), [&](auto* text) {
+    auto* value = llvm::dyn_cast<Expr>(text);
+    return value && (shares(value, capacity) || (!is_constant(value) && holds(value, false, capacity)));
+  });
+}
+
+}  // namespace kernelift

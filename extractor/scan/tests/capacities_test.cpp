@@ -1,0 +1,49 @@
+// Which constants an array may be too small without, whatever was recorded.
+#include <gtest/gtest.h>
+
+#include "extractor/scan/scan.h"
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::knob;
+using kernelift::testing::TestApp;
+
+/// "grows", "turns" or "left": what may be done to M, an extent in such a kernel, which is launched with blocks of B.
+std::string extent(const std::string& body, const std::string& before = "", const std::string& block = "B") {
+  TestApp app;
+  app.unit("a.cu", "#define M 64\n#define B 128\n" + before + "__global__ void k(float* x, int* at, int n) {\n  int i = blockIdx.x * B + threadIdx.x;\n  float held[M];\n  " + body +
+                       "\n}\nvoid run(int n, float* x, int* at) { k<<<(n + " + block + " - 1) / " + block + ", " + block + ">>>(x, at, n); }\n");
+  auto index = app.scan();
+  auto* found = knob(index, "M");
+  return !found ? "left" : found->grows_only ? "grows" : "turns";
+}
+
+TEST(Capacities, AreHeldByLoopsRemaindersAndThreads) {
+  for (auto* body : {"for (int j = 0; j < n; j += M) for (int k = 0; k < M; ++k) held[k] = x[j + k];", "held[i % M] = x[i];", "held[i & (M - 1)] = x[i];",
+                     "for (int j = 0; j < n; j += M) for (int k = i; k < M && j + k < n; k += 32) held[k] = held[k / 2] + held[M - 1 - k];",
+                     "const int slot = at[i] % M;\n  held[slot] = x[slot * M];", "for (int h = M / 2; h > 0; h /= 2) held[h] = x[h * M];", "held[min(n, M - 1)] = x[n / M];"})
+    EXPECT_EQ(extent(body), "turns") << body;
+}
+
+TEST(Capacities, MayOnlyGrowWhereDataSaysHowManyThereAre) {
+  for (auto* body : {"int count = 0;\n  for (int j = 0; j < n; ++j) if (x[j] > 0) held[count++] = x[j];\n  x[i] = held[0];",
+                     "int count = 0;\n  for (int j = 0; j < n; ++j) if (x[j] > 0 && count < M) { held[count] = x[j]; ++count; }",
+                     "held[at[i]] = x[i];", "for (int k = 0; k < n; ++k) held[k] = x[k];", "held[7] = x[i];", "int k = 0;\n  while (k < M) { held[k] = x[k]; k += at[k] / M; }",
+                     "int k = 0;\n  step(&k);\n  held[k] = x[i];", "fill(held);"})
+    EXPECT_EQ(extent(body, "__device__ void step(int* k);\n__device__ void fill(float* held);\n"), "grows") << body;
+  EXPECT_EQ(extent("push(held, i);", "struct Stack { float items[M]; int top; __device__ void push(float v) { items[top++] = v; } };\n__device__ void push(float*, int);\n"), "grows");
+  EXPECT_EQ(extent("held[i % M] = 0;\n  Stack<float, M> stack;\n  stack.push(x[i]);",
+                   "template <class T, int CAP> struct Stack { T items[CAP]; int top = 0; __device__ void push(T v) { items[top++] = v; } };\n"), "grows") << "through a template's parameter";
+}
+
+TEST(Capacities, FollowTheBlockThatTheLaunchTakesFromThem) {
+  const std::string sum = "__shared__ float part[M];\n  part[threadIdx.x] = x[i];\n  for (int h = blockDim.x / 2; h > 0; h /= 2) if (threadIdx.x < h) part[threadIdx.x] += part[threadIdx.x + h];\n"
+                          "  held[i % M] = part[0];";
+  EXPECT_EQ(extent(sum, "", "M"), "turns");
+  EXPECT_EQ(extent(sum, "", "B"), "grows") << "blocks of another size";
+}
+
+}  // namespace
+}  // namespace kernelift
