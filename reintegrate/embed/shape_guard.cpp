@@ -142,6 +142,12 @@ class GuardWriter {
     for (size_t i : unbound_) guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
   }
 
+  /// Not known where the launch is: they lie on the device.
+  void constants() {
+    for (auto& variable : mep_.instances[0].variables)
+      if (variable.constant) guard_.unguarded.push_back("what is in the constant '" + (variable.spelling.empty() ? variable.key : variable.spelling) + "'");
+  }
+
   void pointers() {
     for (size_t i = 0; i < mep_.parameters.size(); ++i)
       if (!mep_.parameters[i].pointee.empty()) pointer(i);
@@ -316,7 +322,9 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   writer.types(), writer.macros();
   writer.blocks();
   guard.any_arguments = is_only_recompiled(mep, original, candidate);
-  if (!guard.any_arguments) writer.shapes(), writer.pointers();
+  if (!guard.any_arguments) writer.shapes(), writer.pointers(), writer.constants();
+  auto assumes = [&](const char* flag) { return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end(); };
+  if (assumes("nnan") || assumes("ninf")) guard.unguarded.push_back("that all numbers are finite, which the code counts on");
   return guard;
 }
 

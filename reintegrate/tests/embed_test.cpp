@@ -105,6 +105,17 @@ TEST_F(Embed, GuardsThatNumbersComeWithTheGridsThatTheyCameWith) {
   EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"), std::string::npos) << conditions();
 }
 
+TEST_F(Embed, NamesWhatNoLaunchSiteCanTell) {
+  instance(0x7f0000000040, 4096, 0.5f, 64);
+  MepVariable table;
+  table.name = "_ZN3app5tableE", table.key = "app::table", table.spelling = "app::table", table.constant = true;
+  mep.instances[0].variables = {table};
+  auto unguarded = [&] { return shape_guard(mep, "original", candidate)->unguarded; };
+  EXPECT_EQ(unguarded(), std::vector<std::string>{"what is in the constant 'app::table'"});
+  candidate.recipe.fast_math = {"ninf"};
+  EXPECT_EQ(unguarded().back(), "that all numbers are finite, which the code counts on");
+}
+
 TEST_F(Embed, GuardsTheSameSourceCompiledOtherwiseByItsBlockAlone) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
   candidate.source = "original", candidate.recipe.unroll_threshold = 900;

@@ -15,6 +15,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace kernelift {
@@ -66,6 +67,42 @@ Status set_options(const Recipe& recipe) {
   return done();
 }
 
+namespace {
+
+bool is_of_libdevice(const llvm::Function& function) { return function.getName().starts_with("__nv_"); }
+
+/// isnan(x), x != x, isinf(x), and constants such as the -INFINITY that a largest value is looked for from.
+bool asks_whether_finite(const llvm::Instruction& instruction) {
+  if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
+    const auto kind = comparison->getPredicate();
+    // As the front end leaves it, `x != x` loads x twice.
+    auto *left = comparison->getOperand(0), *right = comparison->getOperand(1);
+    auto *one = llvm::dyn_cast<llvm::LoadInst>(left), *other = llvm::dyn_cast<llvm::LoadInst>(right);
+    const bool same = left == right || (one && other && one->getPointerOperand() == other->getPointerOperand());
+    if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || same) return true;
+  }
+  if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+    if (auto* callee = call->getCalledFunction())
+      for (auto* word : {"isnan", "isinf", "finite", "is.fpclass"})
+        if (callee->getName().contains(word)) return true;
+  return std::any_of(instruction.op_begin(), instruction.op_end(), [](const llvm::Use& operand) {
+    auto* constant = llvm::dyn_cast<llvm::Constant>(&operand);
+    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant && constant->getType()->isVectorTy() ? constant->getSplatValue() : constant);
+    return number && (number->isInfinity() || number->isNaN());
+  });
+}
+
+/// The function that does; nullptr: none.
+const llvm::Function* asking_whether_finite(const llvm::Module& module) {
+  for (auto& function : module)
+    for (auto& block : function)
+      for (auto& instruction : block)
+        if (!is_of_libdevice(function) && asks_whether_finite(instruction)) return &function;
+  return nullptr;
+}
+
+}  // namespace
+
 Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
   if (recipe.fast_math.empty()) return done();
   llvm::FastMathFlags flags;
@@ -79,11 +116,18 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
     else if (name == "reassoc") flags.setAllowReassoc();
     else return refused("'" + name + "' is not a fast-math flag (nnan ninf nsz arcp contract afn reassoc)");
   }
-  for (auto& function : module)
+  if (flags.noNaNs() || flags.noInfs())
+    if (auto* asking = asking_whether_finite(module))
+      return refused("'" + asking->getName().str() + "' asks whether a number is finite, or has one that is not, which " +
+                     (flags.noNaNs() ? "nnan" : "ninf") + " would take for impossible");
+  for (auto& function : module) {
+    llvm::FastMathFlags here = flags;
+    if (is_of_libdevice(function)) here.setNoNaNs(false), here.setNoInfs(false);
     for (auto& block : function)
       for (auto& instruction : block)
         if (llvm::isa<llvm::FPMathOperator>(instruction))
-          instruction.setFastMathFlags(instruction.getFastMathFlags() | flags);
+          instruction.setFastMathFlags(instruction.getFastMathFlags() | here);
+  }
   return done();
 }
 

@@ -21,7 +21,9 @@ bool leaves_traces(const Recipe& recipe);
 /// Sets unroll threshold and further options through LLVM's command-line parser. An unknown one is Refused by name.
 Status set_options(const Recipe& recipe);
 
-/// Adds the flags to every floating-point operation. An unknown flag is Refused by name.
+/// Adds the flags to every floating-point operation; those that say that all numbers are finite (nnan, ninf) not to those of
+/// libdevice, whose functions ask that themselves. An unknown flag is Refused by name, and so are these where the kernel asks
+/// whether a number is finite, or has one that is not: its answer to that would be lost, and no recorded launch may show it.
 Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 
 /// How sums of products are rounded.

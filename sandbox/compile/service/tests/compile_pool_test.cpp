@@ -167,6 +167,22 @@ TEST(CompilePool, FastMathReachesTheCode) {
   EXPECT_NE(refused.detail.find("turbo"), std::string::npos);
 }
 
+TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
+  auto pool = start();
+  Recipe finite;
+  finite.fast_math = {"nnan", "ninf"};
+  auto outcome = [&](const std::string& body) {
+    return pool->compile("__global__ void k(float* y, const float* x, int n) { int i = threadIdx.x; " + body + " }", finite);
+  };
+  for (auto* plain : {"y[i] = x[i] * 2.0f + sqrtf(x[n]);", "if (x[i] > 0.5f) y[i] = expf(x[i]);"}) EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
+  for (auto* asks : {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];", "if (isinf(x[i] / y[i])) y[i] = 0;", "if (isfinite(x[i])) y[i] = 0;",
+                     "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
+    CompileReply reply = outcome(asks);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << asks;
+    EXPECT_NE(reply.detail.find("asks whether a number is finite"), std::string::npos) << reply.detail;
+  }
+}
+
 TEST(CompilePool, BlamesTheCrashingPassAndGoesOn) {
   auto pool = start();
   CompileReply crashed = pool->compile(kKernel, passes("function(sroa,trigger-crash-function)"));
