@@ -111,6 +111,8 @@ struct kl_services {
   void (*exit_thread)(kl_thread*);  ///< Ends the calling thread from anywhere. Does not return.
   /// CUT at warp operations: the whole block.
   void (*run_warps)(kl_block*, const kl_warp_plan*);
+  /// Whether the launch is cooperative, so that its grid may wait. Of any block.
+  uint32_t (*grid_valid)(kl_block*);
 };
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/base/words.h"
+
 namespace kernelift {
 namespace {
 
@@ -62,10 +64,13 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
   return "The nearest lines (from line " + std::to_string(begin + 1) + ") are:\n```\n" + shown + "```\n";
 }
 
-size_t occurrences(const std::string& text, const std::string& piece) {
-  size_t count = 0;
-  for (size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) ++count;
-  return count;
+/// Where `piece` stands, in no middle of a name: `count++;` is not in `mcount++;`.
+std::vector<size_t> occurrences(const std::string& text, const std::string& piece) {
+  std::vector<size_t> found;
+  auto splits = [&](size_t at) { return at > 0 && at < text.size() && word_character(text[at - 1]) && word_character(text[at]); };
+  for (size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
+    if (!splits(at) && !splits(at + piece.size())) found.push_back(at);
+  return found;
 }
 
 /// How many of `mark` a line opens with, if nothing but `word` follows; else 0.
@@ -185,14 +190,14 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
       result.complaint = number + " is empty; say which lines it replaces.";
       return result;
     }
-    size_t found = occurrences(candidate.source, blocks[i].search);
-    if (found != 1) {
-      result.complaint = found ? number + " occurs " + std::to_string(found) + " times; add lines around it until it is unique."
+    const std::vector<size_t> found = occurrences(candidate.source, blocks[i].search);
+    if (found.size() != 1) {
+      result.complaint = !found.empty() ? number + " occurs " + std::to_string(found.size()) + " times; add lines around it until it is unique."
                                : number + " does not occur in the source; it must match exactly, blanks included. " +
                                      nearest_lines(candidate.source, blocks[i].search);
       return result;
     }
-    candidate.source.replace(candidate.source.find(blocks[i].search), blocks[i].search.size(), blocks[i].replace);
+    candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
   for (auto& line : lines)
     if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty()) apply_launch_line(trimmed(line), candidate, kernel, result.complaint);

@@ -41,6 +41,16 @@ TEST(AnswerEdits, RefuseAnAmbiguousMatch) {
   EXPECT_THAT(apply_answer(twice, edit("  y[0] = 1;\n", "\n"), "k", false).complaint, HasSubstr("occurs 2 times"));
 }
 
+TEST(AnswerEdits, MatchNoMiddleOfAName) {
+  Candidate counts = parent();
+  counts.source += "  mcount++;\n";
+  EXPECT_THAT(apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false).complaint, HasSubstr("does not occur"));
+  counts.source += "  count++;\n";
+  auto result = apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false);
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_THAT(result.candidate->source, HasSubstr("  mcount++;\n  count += 2;\n"));
+}
+
 TEST(AnswerEdits, ApplyAllOrNothing) {
   auto result = applied(edit("  y[0] = 1;\n", "  y[0] = 2;\n") + edit("  y[9] = 1;\n", "\n"));
   EXPECT_FALSE(result.candidate);

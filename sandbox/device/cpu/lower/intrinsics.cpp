@@ -69,6 +69,7 @@ class IntrinsicLowering {
                           {builder.CreateZExtOrTrunc(call.getArgOperand(0), builder.getInt64Ty())});
     if (name == "free") return call_service(builder, Service::release, {call.getArgOperand(0)});
     if (name == "__kl_grid_sync") return call_service(builder, Service::grid_sync, {thread_});
+    if (name == "__kl_grid_valid") return call_service(builder, Service::grid_valid, {block(builder)});
     if (name == "abort" || name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual") return fault(builder);
     if (name == "__nvvm_reflect") return reflect(builder, call);
     return nullptr;

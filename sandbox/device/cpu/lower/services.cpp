@@ -25,7 +25,7 @@ constexpr Row kRows[] = {
     {"kl.warp", "lpiill", true, false},     {"kl.active_mask", "ipi", true, false},
     {"kl.lockstep", "vpi", true, false},    {"kl.yield", "vp", true, false},
     {"kl.grid_sync", "vp", true, false},    {"kl.exit_thread", "vp", true, true},
-    {"kl.run_warps", "vpp", false, false},
+    {"kl.run_warps", "vpp", false, false},  {"kl.grid_valid", "ip", false, false},
 };
 
 Type* type_of(LLVMContext& context, char letter) {

@@ -25,6 +25,7 @@ enum class Service {
   grid_sync,
   exit_thread,
   run_warps,
+  grid_valid,
 };
 
 llvm::Function* service_function(llvm::Module&, Service);

@@ -30,7 +30,7 @@ namespace {
 struct Facts {
   std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, given_exchange, exit, grid, barrier;
   unsigned barriers = 0, warp_waits = 0;
-  bool variable_arrays = false;
+  bool variable_arrays = false, asks_grid = false;
   std::set<const Value*> exchanged;  ///< Parameters that lead to memory with which values are handed over.
   std::set<Function*> callees;
   bool indirect = false;
@@ -85,6 +85,8 @@ Facts read_facts(Function& function, bool is_kernel) {
       facts.other_wait = "a named barrier at " + place;
     } else if (is_service(*call, Service::grid_sync)) {
       facts.grid = place;
+    } else if (is_service(*call, Service::grid_valid)) {
+      facts.asks_grid = true;
     } else if (is_service(*call, Service::exit_thread)) {
       facts.exit = place;
     }
@@ -146,7 +148,7 @@ class ModeChooser {
   void choose(Kernel& kernel) {
     const std::set<Function*> reached = reached_by(kernel.body);
     std::string hard, soft;  // Why fibers; why warps.
-    bool lockstep = false;
+    bool lockstep = false, asks_grid = false;
     auto because = [](std::string& why, const std::string& place, const char* what) {
       if (!place.empty() && why.empty()) why = what + place;
     };
@@ -156,6 +158,7 @@ class ModeChooser {
       std::string& why = here ? soft : hard;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
+      asks_grid |= facts.asks_grid;
       lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty() || !facts.exchanged.empty();
       because(hard, facts.grid, "grid-wide barrier at ");
       because(why, facts.warp, "warp operation at ");
@@ -168,6 +171,7 @@ class ModeChooser {
       if (!here) because(hard, facts.barrier, "barrier in a function that cannot be inlined at ");
       if (!here) because(hard, facts.exit, "exit from a function that cannot be inlined at ");
     }
+    if (asks_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};   // It may go without.
     if (lockstep)
       for (Function* function : reached) keep_in_lockstep(*function);
     const Facts& own = facts_[kernel.body];

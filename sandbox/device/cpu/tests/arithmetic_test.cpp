@@ -34,6 +34,30 @@ std::vector<double> samples() {
   return x;
 }
 
+TEST(InlinePtx, CarriesTheSignIntoAWiderRegister) {
+  TestImage image = build(R"(
+__global__ void k(long long* out, const int* words, const signed char* bytes, const short* shorts, const unsigned char* plain) {
+  long long a; int d;
+  asm volatile("ld.global.s32 %0, [%1];" : "=l"(a) : "l"(words)); out[0] = a;
+  asm volatile("ld.global.s8 %0, [%1];" : "=l"(a) : "l"(bytes)); out[1] = a;
+  asm volatile("ld.global.s16 %0, [%1];" : "=l"(a) : "l"(shorts)); out[2] = a;
+  asm volatile("ld.global.u8 %0, [%1];" : "=l"(a) : "l"(plain)); out[3] = a;
+  asm volatile("cvt.s8.s32 %0, %1;" : "=r"(d) : "r"(0x1ff)); out[4] = d;
+  asm volatile("cvt.u8.u32 %0, %1;" : "=r"(d) : "r"(0x1ff)); out[5] = d;
+  asm volatile("cvt.rzi.s16.f32 %0, %1;" : "=r"(d) : "f"(-2.5f)); out[6] = d;
+  int lower, upper;
+  asm volatile("ld.global.v2.s16 {%0, %1}, [%2];" : "=r"(lower), "=r"(upper) : "l"(shorts)); out[7] = lower; out[8] = upper;
+})");
+  long long out[9] = {};
+  int words[] = {-5};
+  signed char bytes[] = {-3};
+  alignas(4) short shorts[] = {-7, -8};
+  unsigned char plain[] = {253};
+  ASSERT_TRUE(image.run("k", grid(1, 1), out, words, bytes, shorts, plain).ok());
+  const long long want[] = {-5, -3, -7, 253, -1, 255, -2, -7, -8};
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(out[i], want[i]) << i;
+}
+
 TEST(Libdevice, ElementaryFunctionsAgreeWithTheHost) {
   struct Case {
     const char* name;

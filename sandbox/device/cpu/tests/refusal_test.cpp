@@ -35,6 +35,15 @@ TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
   EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync %0, t\" (test.cu:1)");
 }
 
+TEST(Refused, ARegisterThatIsAnotherInEachScope) {
+  auto twice = [](const std::string& second) {
+    return refusal("__global__ void k(unsigned* p) { unsigned x; asm(\"{ { .reg .u64 t; mul.wide.u32 t, %1, 2; cvt.u32.u64 %0, t; } { .reg " + second +
+                   " t; add.u32 %0, %0, 1; } }\" : \"=r\"(x) : \"r\"(*p)); *p = x; }");
+  };
+  EXPECT_NE(twice(".u32").find("the register t, which is .u64 in one scope and .u32 in another"), std::string::npos) << twice(".u32");
+  EXPECT_EQ(twice(".u64"), "");
+}
+
 TEST(Refused, CodeThatTheHostsLibrariesCannotFinishIsToldByTheMissingNameWhenItIsMade) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;

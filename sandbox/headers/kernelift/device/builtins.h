@@ -32,6 +32,8 @@ __device__ static inline void* malloc(size_t size) { return ::malloc(size); }
 #define KL_DEVICE static __device__ __forceinline__
 KL_DEVICE unsigned int __isGlobal(const void* p) { return __nvvm_isspacep_global(p); }
 KL_DEVICE unsigned int __isShared(const void* p) { return __nvvm_isspacep_shared(p); }
+/// A block is a cluster of its own.
+KL_DEVICE unsigned int __isClusterShared(const void* p) { return __nvvm_isspacep_shared(p); }
 KL_DEVICE unsigned int __isConstant(const void* p) { return __nvvm_isspacep_const(p); }
 KL_DEVICE unsigned int __isLocal(const void* p) { return __nvvm_isspacep_local(p); }
 KL_DEVICE size_t __cvta_generic_to_global(const void* p) { return (size_t)(void __attribute__((address_space(1)))*)p; }

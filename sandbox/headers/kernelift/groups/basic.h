@@ -1,11 +1,12 @@
 // Cooperative groups: the whole block, the grid, and what all groups share.
-// A grid's sync is one call, __kl_grid_sync, which the CPU device's executor answers; for a GPU it stays unresolved, and
-// the toolkit's own header is used instead.
+// A grid's sync is one call, __kl_grid_sync, and so is whether it may be called, __kl_grid_valid; the CPU device's executor
+// answers both. For a GPU they stay unresolved, and the toolkit's own header is used instead.
 #pragma once
 #include "../../cuda_runtime.h"
 
 #define KL_DEVICE __device__ __forceinline__
 extern "C" __device__ void __kl_grid_sync(void) __attribute__((convergent));
+extern "C" __device__ int __kl_grid_valid(void);
 
 namespace cooperative_groups {
 
@@ -77,7 +78,7 @@ KL_DEVICE thread_block this_thread_block() { return thread_block(); }
 class grid_group {
  public:
   KL_DEVICE void sync() const { __kl_grid_sync(); }
-  KL_DEVICE bool is_valid() const { return true; }
+  KL_DEVICE bool is_valid() const { return __kl_grid_valid() != 0; }
   static KL_DEVICE unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
   static KL_DEVICE unsigned long long size() { return num_blocks() * thread_block::size(); }
   static KL_DEVICE unsigned long long num_threads() { return size(); }

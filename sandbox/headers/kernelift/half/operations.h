@@ -126,10 +126,17 @@ KL_FN unsigned __hne2_mask(const KL_T2 a, const KL_T2 b) {
 }
 KL_FN unsigned __hneu2_mask(const KL_T2 a, const KL_T2 b) { return ~__heq2_mask(a, b); }
 
-KL_FN KL_T __hmax(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hgt(b, a) ? b : a; }
-KL_FN KL_T __hmin(const KL_T a, const KL_T b) { return __hisnan(a) ? b : __hisnan(b) ? a : __hlt(b, a) ? b : a; }
-KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
-KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
+// Of zeros +0 is the greater one, and a NaN in the answer is the one that the hardware makes.
+KL_FN KL_T __hmax(const KL_T a, const KL_T b) {
+  if (__hisnan(a)) return __hisnan(b) ? KL_T::from_bits(0x7fff) : b;
+  return __hisnan(b) || __hgt(a, b) ? a : __hgt(b, a) ? b : KL_T::from_bits(a.__x & b.__x);
+}
+KL_FN KL_T __hmin(const KL_T a, const KL_T b) {
+  if (__hisnan(a)) return __hisnan(b) ? KL_T::from_bits(0x7fff) : b;
+  return __hisnan(b) || __hlt(a, b) ? a : __hlt(b, a) ? b : KL_T::from_bits(a.__x | b.__x);
+}
+KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) { return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmax(a, b); }
+KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) { return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmin(a, b); }
 KL_PAIRWISE(__hmax2, __hmax)
 KL_PAIRWISE(__hmin2, __hmin)
 KL_PAIRWISE(__hmax2_nan, __hmax_nan)
@@ -173,7 +180,11 @@ KL_FN bool operator<=(const KL_T& a, const KL_T& b) { return __hle(a, b); }
 KL_FN bool operator>(const KL_T& a, const KL_T& b) { return __hgt(a, b); }
 KL_FN bool operator>=(const KL_T& a, const KL_T& b) { return __hge(a, b); }
 KL_FN bool operator==(const KL_T2& a, const KL_T2& b) { return __hbeq2(a, b); }
-KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return !__hbeq2(a, b); }
+KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return __hbneu2(a, b); }   // Both differ: as CUDA has it.
+KL_FN bool operator<(const KL_T2& a, const KL_T2& b) { return __hblt2(a, b); }
+KL_FN bool operator<=(const KL_T2& a, const KL_T2& b) { return __hble2(a, b); }
+KL_FN bool operator>(const KL_T2& a, const KL_T2& b) { return __hbgt2(a, b); }
+KL_FN bool operator>=(const KL_T2& a, const KL_T2& b) { return __hbge2(a, b); }
 
 // Mathematics goes through float, as CUDA's own does.
 #define KL_MATH(name, expression)                                                                             \

@@ -20,6 +20,9 @@ struct KL_T {
   KL_FN KL_T(const short v) { *this = from_integer(v); }
   KL_FN KL_T(const unsigned short v) { *this = from_integer(v); }
   KL_FN operator KL_RAW() const { KL_RAW raw = {__x}; return raw; }
+  KL_FN operator KL_RAW() const volatile { KL_RAW raw = {__x}; return raw; }
+  KL_FN volatile KL_T& operator=(const KL_RAW& raw) volatile { __x = raw.x; return *this; }
+  KL_FN volatile KL_T& operator=(const volatile KL_RAW& raw) volatile { __x = raw.x; return *this; }
   KL_FN operator float() const { return to_float(); }
   KL_FN explicit operator bool() const { return (__x & 0x7fffu) != 0; }
   KL_FN explicit operator int() const { return to_integer<int>(); }

@@ -134,6 +134,7 @@ bool is_provided_function(StringRef name) {
                                              "malloc",
                                              "free",
                                              "__kl_grid_sync",
+                                             "__kl_grid_valid",
                                              "memcpy",
                                              "memset",
                                              "memmove",

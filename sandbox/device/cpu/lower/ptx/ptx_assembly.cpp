@@ -70,8 +70,8 @@ class Translator {
   Value* in(size_t index, Type* as) {
     return index < now_->operands.size() ? operands_.read(builder_, now_->operands[index], as) : nullptr;
   }
-  bool out(Value* value) {
-    return value && !now_->operands.empty() && operands_.write(builder_, now_->operands[0], value);
+  bool out(Value* value, bool with_sign = false) {
+    return value && !now_->operands.empty() && operands_.write(builder_, now_->operands[0], value, with_sign);
   }
   bool is_signed() { return now_->type()[0] == 's'; }
   bool floating() { return type()->isFPOrFPVectorTy(); }
@@ -332,7 +332,7 @@ class Translator {
     const bool from_signed = from_name[0] == 's', to_signed = to_name[0] == 's';
     if (!from->isFloatingPointTy() && !to->isFloatingPointTy())
       return !now_->has("sat") &&
-             out(from_signed ? builder_.CreateSExtOrTrunc(a, to) : builder_.CreateZExtOrTrunc(a, to));
+             out(from_signed ? builder_.CreateSExtOrTrunc(a, to) : builder_.CreateZExtOrTrunc(a, to), to_signed);
     if (!from->isFloatingPointTy()) {
       if (now_->has("sat") || (rounding() != "rn" && !rounding().empty())) return false;
       return out(from_signed ? builder_.CreateSIToFP(a, to) : builder_.CreateUIToFP(a, to));
@@ -344,7 +344,7 @@ class Translator {
       if (now_->has(mode)) a = builder_.CreateUnaryIntrinsic(id, a), whole = true;
     if (!to->isFloatingPointTy()) {
       if (!whole) return false;
-      return out(convert_to_integer(builder_, a, to, to_signed));
+      return out(convert_to_integer(builder_, a, to, to_signed), to_signed);
     }
     const std::string mode = rounding();
     if (!mode.empty() && mode != "rn") {
@@ -395,9 +395,7 @@ class Translator {
     if (!from) return false;
     LoadInst* value = builder_.CreateAlignedLoad(access, from, alignment(access), now_->has("volatile"));
     if (is_atomic()) value->setAtomic(ordered() ? AtomicOrdering::Acquire : AtomicOrdering::Monotonic);
-    if (!access->isIntegerTy() || access->getIntegerBitWidth() >= 16) return out(value);
-    return out(is_signed() ? builder_.CreateSExt(value, builder_.getInt32Ty())
-                           : builder_.CreateZExt(value, builder_.getInt32Ty()));
+    return out(value, is_signed());
   }
 
   bool store() {

@@ -128,7 +128,7 @@ Value* PtxOperands::read(IRBuilderBase& builder, StringRef operand, Type* type) 
   return constant;
 }
 
-bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value) {
+bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value, bool is_signed) {
   const std::string name = canonical(operand);
   if (name == "_") return true;
   if (operand.starts_with("{")) {
@@ -139,7 +139,7 @@ bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value)
     Value* packed = coerce(builder, value, builder.getIntNTy(bits));
     for (unsigned i = 0; i < parts.size(); ++i) {
       Value* part = builder.CreateTrunc(builder.CreateLShr(packed, uint64_t(i) * width), builder.getIntNTy(width));
-      if (!write(builder, parts[i].trim(), part)) return false;
+      if (!write(builder, parts[i].trim(), part, is_signed)) return false;
     }
     return true;
   }
@@ -148,6 +148,8 @@ bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value)
     problem_ = "the destination " + name;
     return false;
   }
+  const unsigned bits = type->second->isPointerTy() ? 64 : type->second->getPrimitiveSizeInBits();
+  if (is_signed && value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() < bits) value = builder.CreateSExt(value, builder.getIntNTy(bits));
   values_[name] = coerce(builder, value, type->second);
   return true;
 }

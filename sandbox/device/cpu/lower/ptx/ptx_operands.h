@@ -17,7 +17,8 @@ class PtxOperands {
 
   /// nullptr (and problem()) if the operand is not understood. Vectors in braces are packed into `type`.
   llvm::Value* read(llvm::IRBuilderBase&, llvm::StringRef operand, llvm::Type* type);
-  bool write(llvm::IRBuilderBase&, llvm::StringRef operand, llvm::Value* value);
+  /// Into a wider register a signed integer goes with its sign.
+  bool write(llvm::IRBuilderBase&, llvm::StringRef operand, llvm::Value* value, bool is_signed = false);
   /// Address of "[reg+offset]" in a state space ("global", "shared", "" for generic).
   llvm::Value* address(llvm::IRBuilderBase&, llvm::StringRef operand, llvm::StringRef space);
   llvm::Value* shared_base(llvm::IRBuilderBase&);

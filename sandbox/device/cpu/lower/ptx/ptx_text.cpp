@@ -69,20 +69,27 @@ std::string without_scopes(const std::string& text) {
   return out;
 }
 
-void declare(std::string_view text, PtxText& ptx) {
+/// One register may be declared in several scopes, as long as it is the same in each.
+Status declare(std::string_view text, PtxText& ptx) {
   std::string rest = trimmed(text.substr(4));  // ".reg"
-  if (rest.empty()) return;
+  if (rest.empty()) return done();
   const size_t end = rest.find_first_of(" \t\n");
   const std::string type = rest.substr(1, end == std::string::npos ? std::string::npos : end - 1);
+  auto add = [&](const std::string& name) -> Status {
+    const auto [known, fresh] = ptx.registers.try_emplace(name, type);
+    if (!fresh && known->second != type) return refused("the register " + name + ", which is ." + known->second + " in one scope and ." + type + " in another");
+    return done();
+  };
   for (const std::string& name : split(end == std::string::npos ? "" : rest.substr(end), ',')) {
     const size_t range = name.find('<');
     if (range == std::string::npos) {
-      ptx.registers[name] = type;
+      KERNELIFT_TRY(add(name));
       continue;
     }
     const int count = std::min(std::atoi(name.c_str() + range + 1), 256);
-    for (int i = 0; i < count; ++i) ptx.registers[name.substr(0, range) + std::to_string(i)] = type;
+    for (int i = 0; i < count; ++i) KERNELIFT_TRY(add(name.substr(0, range) + std::to_string(i)));
   }
+  return done();
 }
 
 }  // namespace
@@ -104,7 +111,7 @@ Result<PtxText> parse_ptx(std::string_view assembly) {
     PtxStatement statement;
     statement.text = text;
     if (text.starts_with(".reg")) {
-      declare(text, ptx);
+      KERNELIFT_TRY(declare(text, ptx));
       continue;
     }
     if (text[0] == '@') {

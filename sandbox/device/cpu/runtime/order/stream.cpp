@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/order/graph.h"
 #include "sandbox/device/cpu/runtime/state.h"
 
@@ -41,6 +42,8 @@ Stream& thread_default_stream() {
   return stream;
 }
 
+constexpr std::chrono::seconds kLongWait{10};
+
 /// The thread that runs host callbacks, one after the other.
 class CallbackThread {
  public:
@@ -60,6 +63,9 @@ class CallbackThread {
   void wait(Done done) {
     if (total_.load(std::memory_order_acquire) == 0 || inside_) return;
     std::unique_lock lock(mutex_);
+    if (drained_.wait_for(lock, kLongWait, done)) return;
+    explain("a host function that was given to a stream has not ended for %d s; work that comes after it waits, and if it waits for what this thread does "
+            "next, for ever: the CPU device does work when it is asked for (docs/limitations.md)", static_cast<int>(kLongWait.count()));
     drained_.wait(lock, done);
   }
 

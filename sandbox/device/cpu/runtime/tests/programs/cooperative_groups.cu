@@ -25,7 +25,57 @@ __global__ void relax(float* a, float* b, int n, int steps) {
   }
 }
 
+/// Of each thread: which of its parent's tiles its own is, of how many; and what a tile of a generic group has.
+__global__ void nested(int* out) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto quad = cg::tiled_partition<4>(warp);
+  cg::thread_block_tile<4> told = quad;
+  auto label = cg::labeled_partition(warp, threadIdx.x % 3);
+  auto half = cg::binary_partition(warp, threadIdx.x % 2 == 1);
+  auto whole = cg::binary_partition(warp, true);
+  int* mine = out + threadIdx.x * 12;
+  mine[0] = quad.meta_group_rank(), mine[1] = quad.meta_group_size(), mine[2] = told.meta_group_rank(), mine[3] = told.meta_group_size();
+  mine[4] = label.meta_group_rank(), mine[5] = label.meta_group_size(), mine[6] = half.meta_group_rank(), mine[7] = whole.meta_group_size();
+  mine[8] = mine[9] = 0;
+  if (threadIdx.x % 2) {
+    cg::coalesced_group odd = cg::coalesced_threads();
+    cg::thread_group generic = odd;
+    cg::coalesced_group four = cg::tiled_partition(odd, 4);
+    mine[8] = cg::tiled_partition(generic, 4).size(), mine[9] = four.meta_group_rank() * 100 + four.meta_group_size();
+  }
+  cg::thread_group block = cg::this_thread_block();
+  mine[10] = cg::tiled_partition(block, 16).size(), mine[11] = cg::this_grid().is_valid();
+}
+__global__ void maybe_together(int* out) {
+  cg::grid_group grid = cg::this_grid();
+  if (grid.is_valid()) grid.sync();
+  if (grid.thread_rank() == 0) *out = grid.is_valid() ? 1 : 2;
+}
+
+void check_nested() {
+  int out[52 * 12], *device_out = on_device<int>(nullptr, 52 * 12);
+  nested<<<1, 52>>>(device_out);   // The second warp has 20 threads.
+  to_host(out, device_out, 52 * 12);
+  for (int t = 0; t < 32; ++t) {
+    const int* mine = out + t * 12;
+    CHECK(mine[0] == t / 4 && mine[1] == 8 && mine[2] == t / 4 && mine[3] == 8);
+    CHECK(mine[4] == t % 3 && mine[5] == 3 && mine[6] == t % 2 && mine[7] == 1);
+    CHECK(mine[8] == (t % 2 ? 4 : 0) && mine[9] == (t % 2 ? t / 8 * 100 + 4 : 0));
+    CHECK(mine[10] == 16 && mine[11] == 0);
+  }
+  CHECK(out[35 * 12] == 0 && out[36 * 12] == 1);
+  CHECK(out[47 * 12 + 10] == 16 && out[48 * 12 + 10] == 4);   // The block's last tile is not full.
+  maybe_together<<<2, 32>>>(device_out);
+  to_host(out, device_out, 1);
+  CHECK(out[0] == 2);
+  void* arguments[] = {&device_out};
+  CUDA(cudaLaunchCooperativeKernel(maybe_together, dim3(2), dim3(32), arguments));
+  to_host(out, device_out, 1);
+  CHECK(out[0] == 1);
+}
+
 int main() {
+  check_nested();
   int out[128], *device_out = on_device<int>(nullptr, 128);
   tiles<<<2, 64>>>(device_out);
   to_host(out, device_out, 128);

@@ -23,7 +23,30 @@ __global__ void rest(__half2 a, __half2 b, unsigned* masks, __half2* product) {
   *product = __hcmadd(a, b, __halves2half2(counted, counted));
 }
 
+__half of_bits(unsigned short bits) {
+  __half_raw raw;
+  raw.x = bits;
+  return __half(raw);
+}
+unsigned short bits_of(__half value) {
+  volatile __half kept;
+  kept = __half_raw(value);
+  return static_cast<__half_raw>(kept).x;
+}
+
+/// Signed zeros, NaNs, and what a pair's != asks: whether both differ.
+void check_corners() {
+  const __half plus = of_bits(0), minus = of_bits(0x8000), nan = of_bits(0x7e01), one = of_bits(0x3c00);
+  CHECK(bits_of(__hmax(minus, plus)) == 0 && bits_of(__hmin(plus, minus)) == 0x8000);
+  CHECK(bits_of(__hmax(nan, one)) == 0x3c00 && bits_of(__hmin(one, nan)) == 0x3c00 && bits_of(__hmax(nan, nan)) == 0x7fff);
+  CHECK(bits_of(__hmax_nan(nan, one)) == 0x7fff && bits_of(__hmin_nan(one, nan)) == 0x7fff);
+  const __half2 a = __floats2half2_rn(1, 2);
+  CHECK(!(a != __floats2half2_rn(1, 3)) && a != __floats2half2_rn(3, 3) && !(a == __floats2half2_rn(1, 3)));
+  CHECK(a < __floats2half2_rn(2, 3) && !(a < __floats2half2_rn(2, 2)) && a >= __floats2half2_rn(1, 1));
+}
+
 int main() {
+  check_corners();
   const int n = 64;
   __half x[n], y[n];
   for (int i = 0; i < n; ++i) { x[i] = __float2half(float(i)); y[i] = __float2half(0.5f); }
