@@ -71,7 +71,13 @@ Capacities::Array* Capacities::array_of(const ValueDecl* declaration) {
   const ValueDecl* key = llvm::cast<ValueDecl>(declaration->getCanonicalDecl());
   if (auto known = arrays_.find(key); known != arrays_.end()) return &known->second;
   Array array;
-  for (auto type = declared->getTypeSourceInfo()->getTypeLoc(); auto one = type.getAs<ArrayTypeLoc>(); type = one.getElementLoc()) array.extents.push_back(one.getSizeExpr());
+  TypeLoc type = declared->getTypeSourceInfo()->getTypeLoc();
+  for (;;) {
+    type = type.getUnqualifiedLoc();
+    if (auto one = type.getAs<ArrayTypeLoc>()) array.extents.push_back(one.getSizeExpr()), type = one.getElementLoc();
+    else if (auto named = type.getAs<TypedefTypeLoc>(); named && named.getDecl()->getTypeSourceInfo()) type = named.getDecl()->getTypeSourceInfo()->getTypeLoc();
+    else break;
+  }
   if (array.extents.empty()) return nullptr;
   array.indices.resize(array.extents.size());
   return &(arrays_[key] = std::move(array));
@@ -109,6 +115,9 @@ void Capacities::judge() {
       if (!array.extents[i]) continue;
       Capacity capacity{uses_.leading_to(array.extents[i])};
       capacity.by_threads = array.handed_on;
+      // Who uses it does so in a way that is not seen, such as a member of what a template's argument makes.
+      capacity.loose = array.indices[i].empty() && !array.handed_on;
+      judged_.clear();
       for (auto* index : array.indices[i]) capacity.loose |= !holds(index, true, capacity);
       capacities_.push_back(std::move(capacity));
     }
@@ -117,8 +126,7 @@ void Capacities::judge() {
 bool Capacities::grows_only(SourceLocation constant, const std::set<SourceLocation>& geometry) const {
   return std::any_of(capacities_.begin(), capacities_.end(), [&](auto& capacity) {
     if (!capacity.extent.contains(constant)) return false;
-    const bool follows_block = std::any_of(capacity.extent.begin(), capacity.extent.end(), [&](auto& place) { return geometry.contains(place); });
-    return capacity.loose || (capacity.by_threads && !follows_block);
+    return capacity.loose || (capacity.by_threads && !geometry.contains(constant));
   });
 }
 
@@ -127,18 +135,37 @@ bool Capacities::shares(const Stmt* text, const Capacity& capacity) const {
   return std::any_of(places.begin(), places.end(), [&](auto& place) { return capacity.extent.contains(place); });
 }
 
+bool Capacities::is_of_data(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+  if (!text || llvm::isa<ArraySubscriptExpr>(text)) return text != nullptr;
+  auto* unary = llvm::dyn_cast<UnaryOperator>(text);
+  if (unary && (unary->isIncrementDecrementOp() || unary->getOpcode() == UO_Deref)) return true;
+  auto* expression = llvm::dyn_cast<Expr>(text);
+  auto* variable = expression && !mentions_thread(expression) ? variable_in(expression) : nullptr;
+  if (variable && seen.insert(variable).second) {
+    if (changed_.contains(variable) && !counters_.contains(variable)) return true;
+    auto& given = uses_.given_to(variable);
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_data(value, seen); });
+  }
+  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return is_of_data(child, seen); });
+}
+
 bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
   index = index->IgnoreParenCasts();
   if (auto* literal = llvm::dyn_cast<IntegerLiteral>(index); literal && literal->getValue() == 0) return true;
   if (is_constant(index)) return !whole || shares(index, capacity);
   auto part = [&](const Expr* one) { return holds(one, false, capacity); };
+  auto is_data = [&](const Expr* one) {
+    std::set<const ValueDecl*> seen;
+    return is_of_data(one, seen);
+  };
   if (auto* binary = llvm::dyn_cast<BinaryOperator>(index)) {
     auto *left = binary->getLHS(), *right = binary->getRHS();
     switch (binary->getOpcode()) {
       case BO_Add: case BO_Sub: case BO_Mul: case BO_Shl: case BO_Xor: case BO_Or: return part(left) && part(right);
       case BO_Div: case BO_Shr: return part(left);
-      case BO_Rem: return shares(right, capacity) || part(left);
-      case BO_And: return shares(right, capacity) || shares(left, capacity) || (part(left) && !is_constant(left)) || (part(right) && !is_constant(right));
+      // A ring that is filled by count may overrun itself, and so may a table that is filled by what the data hash to.
+      case BO_Rem: return (shares(right, capacity) && !is_data(left)) || part(left);
+      case BO_And: return ((shares(right, capacity) || shares(left, capacity)) && !is_data(binary)) || (part(left) && !is_constant(left)) || (part(right) && !is_constant(right));
       default: return false;
     }
   }
@@ -156,7 +183,8 @@ bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
 }
 
 bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
-  if (!asked_.insert(variable).second) return true;   // Of itself, as in `i = i + 1`: what else it is decides.
+  // Of itself, as in `i = i + 1`: what else it is decides.
+  if (auto [known, fresh] = judged_.try_emplace(variable, true); !fresh) return known->second;
   bool held = !changed_.contains(variable);
   if (auto loops = counters_.find(variable); held && loops != counters_.end()) {
     held = !assigned_.contains(variable) &&
@@ -168,8 +196,7 @@ bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
       return value && holds(value, false, capacity);
     });
   }
-  asked_.erase(variable);
-  return held;
+  return judged_[variable] = held;
 }
 
 /// `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.

@@ -28,6 +28,8 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitUnaryOperator(clang::UnaryOperator* op) override;
   bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) override;
+  bool VisitFieldDecl(clang::FieldDecl* field) override { return array_of(field), true; }
+  bool VisitVarDecl(clang::VarDecl* variable) override { return array_of(variable), true; }
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) override { return take_use(name, name->getDecl()); }
   bool VisitMemberExpr(clang::MemberExpr* member) override { return take_use(member, member->getMemberDecl()); }
 
@@ -46,6 +48,8 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   Array* array_of(const clang::ValueDecl* declaration);
   bool take_use(const clang::Expr* use, const clang::ValueDecl* declaration);
   bool shares(const clang::Stmt* text, const Capacity& capacity) const;
+  /// Something in it is counted up as the data say, or was read from them.
+  bool is_of_data(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;
   /// `whole`: it is the index itself, not a part of one.
   bool holds(const clang::Expr* index, bool whole, Capacity& capacity);
   bool holds(const clang::ValueDecl* variable, Capacity& capacity);
@@ -57,7 +61,8 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   std::map<const clang::ValueDecl*, Array> arrays_;
   std::set<const clang::Stmt*> subscripted_, heads_, left_out_;
   std::map<const clang::ValueDecl*, std::vector<const clang::ForStmt*>> counters_;
-  std::set<const clang::ValueDecl*> changed_, assigned_, asked_;   ///< Outside of loops' heads; while one is judged.
+  std::set<const clang::ValueDecl*> changed_, assigned_;   ///< Outside of loops' heads.
+  std::map<const clang::ValueDecl*, bool> judged_;         ///< For the capacity that is judged now; true while a variable is.
   std::vector<Capacity> capacities_;
 };
 

@@ -77,6 +77,8 @@ class KnobTable {
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && (!uses_.any_of(found.place) || uses_.only_repeats(found.place))) continue;
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
+      // As many as there is room for: more room is another answer.
+      if (found.knob.grows_only && !found.knob.in_geometry && uses_.is_compared_with(found.place)) continue;
       all.push_back(std::move(found.knob));
     }
     return all;

@@ -50,7 +50,10 @@ bool is_constant(const Expr* e) {
   auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
   if (!reference) return llvm::isa<IntegerLiteral>(e);
   auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-  return llvm::isa<EnumConstantDecl>(reference->getDecl()) || (variable && variable->getType().isConstQualified());
+  if (llvm::isa<EnumConstantDecl>(reference->getDecl())) return true;
+  // A local `const int tid = threadIdx.x` is none.
+  const Expr* init = variable && variable->getType().isConstQualified() ? variable->getAnyInitializer() : nullptr;
+  return init && (init->isValueDependent() ? is_constant(init) : init->isEvaluatable(variable->getASTContext()));
 }
 
 bool mentions_thread(const Stmt* text) {
@@ -129,14 +132,13 @@ bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
 
 /// `i += K`, `i = i + K`, `n / K`, `n % K`, `block * K`, of integers, of places, and of what may be either.
 void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
-  if (operation->getType()->isRealFloatingType()) return;
+  if (operation->getType()->isRealFloatingType() || right->getType()->isRealFloatingType() || periods_.count(operation)) return;
   switch (kind) {
     case BO_AddAssign: case BO_SubAssign: case BO_Div: case BO_DivAssign: case BO_Rem: case BO_RemAssign: case BO_Shr: case BO_ShrAssign: case BO_Shl:
-      dealt_texts_.push_back({right, false});
-      return;
+      return deal_out(right);
     case BO_Mul:
-      if (!is_constant(left)) dealt_texts_.push_back({right, false});
-      if (!is_constant(right)) dealt_texts_.push_back({left, false});
+      if (!is_constant(left)) deal_out(right);
+      if (!is_constant(right)) deal_out(left);
       return;
     case BO_Assign: {
       auto* sum = llvm::dyn_cast<BinaryOperator>(right->IgnoreParenImpCasts());
@@ -146,12 +148,25 @@ void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Ex
         auto* name = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
         return name && name->getDecl() == target->getDecl();
       };
-      if (is_target(sum->getLHS())) dealt_texts_.push_back({sum->getRHS(), false});
-      if (is_target(sum->getRHS())) dealt_texts_.push_back({sum->getLHS(), false});
+      if (is_target(sum->getLHS())) deal_out(sum->getRHS());
+      if (is_target(sum->getRHS())) deal_out(sum->getLHS());
       return;
     }
     default: return;
   }
+}
+
+/// The text but for what is given to functions: `sum += newton(x, TURNS)` deals nothing out by TURNS.
+void TurnableUses::deal_out(const Stmt* text) {
+  if (!text || llvm::isa<CallExpr>(text)) return;
+  if (llvm::isa<DeclRefExpr, IntegerLiteral>(text)) dealt_texts_.push_back({text, false});
+  for (auto* child : text->children()) deal_out(child);
+}
+
+void TurnableUses::note_periods(const Stmt* condition) {
+  if (!condition) return;
+  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->getOpcode() == BO_Rem && is_constant(op->getRHS()) && !mentions_thread(op)) periods_.insert(op), left_out_.insert(op->getRHS());
+  for (auto* child : condition->children()) note_periods(child);
 }
 
 /// What a template is given is what its text's parameter is.
@@ -230,7 +245,7 @@ void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments
 void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
   if (bounds_.count(comparison)) return;
   for (auto* side : {left, right})
-    if (is_constant(side)) left_out_.insert(side);
+    if (is_constant(side)) left_out_.insert(side), compared_texts_.push_back({side, false});
 }
 
 /// A loop that runs as long as a comparison holds runs as often as the constant says.
@@ -246,10 +261,11 @@ void TurnableUses::bound(const Expr* condition) {
 void TurnableUses::follow() {
   places_ = reached_from(roots_);
   bounding_ = reached_from(bound_texts_), dealing_ = reached_from(dealt_texts_);
+  compared_ = reached_from(compared_texts_, true);
 }
 
-std::set<SourceLocation> TurnableUses::reached_from(Texts texts) const {
-  Flow flow{std::move(texts), {}, {}};
+std::set<SourceLocation> TurnableUses::reached_from(Texts texts, bool compared_too) const {
+  Flow flow{std::move(texts), {}, {}, compared_too};
   for (size_t i = 0; i < flow.texts.size(); ++i) {  // Which grow meanwhile.
     auto [text, shallow] = flow.texts[i];
     collect(text, shallow, flow);
@@ -272,7 +288,7 @@ void TurnableUses::reach(Place place, Flow& flow) const {
 }
 
 void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
-  if (!text || left_out_.count(text)) return;
+  if (!text || (!flow.compared_too && left_out_.count(text))) return;
   if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text)) flow.places.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
     auto* declaration = reference->getDecl();

@@ -33,6 +33,8 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool any_of(clang::SourceLocation place) const { return places_.count(place) > 0; }
   /// It bounds loops, and nothing that it counts is dealt out by it: no step, no quotient, no place in blocks of it.
   bool only_repeats(clang::SourceLocation place) const { return bounding_.count(place) > 0 && dealing_.count(place) == 0; }
+  /// What is there is cut off at it, or told apart by it.
+  bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
   /// EXPECTS: follow() was called. All that leads to an expression, through variables, parameters and results.
   std::set<clang::SourceLocation> leading_to(const clang::Stmt* text) const { return reached_from({{text, false}}); }
   /// The expressions that are given to a variable, a parameter or a member, or returned by a function.
@@ -50,7 +52,7 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool VisitForStmt(clang::ForStmt* loop) override;
   bool VisitWhileStmt(clang::WhileStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
   bool VisitDoStmt(clang::DoStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
-  bool VisitIfStmt(clang::IfStmt* branch) override { return shallow_root(branch->getCond()); }
+  bool VisitIfStmt(clang::IfStmt* branch) override { return note_periods(branch->getCond()), shallow_root(branch->getCond()); }
   bool VisitSwitchStmt(clang::SwitchStmt* branch) override { return shallow_root(branch->getCond()); }
   bool VisitConditionalOperator(clang::ConditionalOperator* branch) override { return shallow_root(branch->getCond()); }
   bool VisitCaseStmt(clang::CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
@@ -74,8 +76,10 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool shallow_root(const clang::Stmt* text) { return roots_.push_back({text, true}), true; }
   void assign(const clang::Expr* target, const clang::Expr* value);
   void pass(const clang::FunctionDecl* callee, const clang::Expr* const* arguments, unsigned count);
+  void deal_out(const clang::Stmt* text);
   void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
   void bound(const clang::Expr* condition);
+  void note_periods(const clang::Stmt* condition);
   void deal(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left, const clang::Expr* right);
   void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
 
@@ -84,17 +88,19 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   struct Flow {
     Texts texts;
     std::set<Place> places, reached;
+    bool compared_too = false;
   };
-  std::set<Place> reached_from(Texts texts) const;
+  std::set<Place> reached_from(Texts texts, bool compared_too = false) const;
   void reach(Place place, Flow& flow) const;
   void collect(const clang::Stmt* text, bool shallow, Flow& flow) const;
 
   const ParsedUnit& unit_;
   const SourceItems& items_;
   std::set<int> taken_;
-  std::set<Place> places_, bounding_, dealing_;
+  std::set<Place> places_, bounding_, dealing_, compared_;
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
-  Texts roots_, bound_texts_, dealt_texts_;   ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
+  std::unordered_set<const clang::Stmt*> periods_;   ///< `it % K` in a condition: when something happens, not what is done.
+  Texts roots_, bound_texts_, dealt_texts_, compared_texts_;   ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
   struct Sources {
     std::vector<const clang::Stmt*> texts;
     std::set<Place> places;

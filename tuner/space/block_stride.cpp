@@ -261,6 +261,29 @@ void add_known(std::string_view text, std::set<std::string>& known) {
   }
 }
 
+/// Whether an element is a thread's by its number alone, and another run may have more of them than there are threads: any but
+/// those of the block's own arrays that are read by such numbers only, as in a tree of sums.
+bool owns_elements(std::string_view text, const Judges& judges) {
+  std::map<std::string, std::vector<std::string>> indices;
+  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    if (begin < at) indices[std::string(text.substr(begin, at - begin))].push_back(std::string(text.substr(at + 1, past_bracket(text, at) - at - 2)));
+  }
+  return std::ranges::any_of(indices, [&](auto& one) {
+    auto& [array, all] = one;
+    if (std::ranges::none_of(all, [&](auto& index) { return holds(index, judges.threads); })) return false;
+    bool shared = false;
+    for (size_t at : whole_words(text, array)) {
+      const size_t line = text.find_last_of(";{}", at);
+      shared |= text.substr(line == text.npos ? 0 : line, at - (line == text.npos ? 0 : line)).find("__shared__") != text.npos;
+    }
+    return !shared || std::ranges::any_of(all, [&](auto& index) {
+      return std::ranges::any_of(names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
+    });
+  });
+}
+
 /// And what is made of one of them, names of `others` aside.
 void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, const std::set<std::string>& others) {
   for (size_t before = 0; before != names.size();) {
@@ -299,7 +322,7 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
   std::set<std::string> known = sizes;
   add_known(text, known);
   const Judges judges{alone, known};
-  return !stepped.empty() && !compares(text, judges) && !chooses(text, judges);
+  return !stepped.empty() && !compares(text, judges) && !chooses(text, judges) && !owns_elements(text, judges);
 }
 
 }  // namespace kernelift

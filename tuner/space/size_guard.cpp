@@ -107,6 +107,9 @@ class Accesses {
     bool guards = false;    ///< What stands behind it runs for those inside alone.
   };
   bool asks(const std::string& condition) const { return mentions_any(condition, words_.blocks) && mentions_any(condition, words_.limits); }
+  /// Who comes where the condition holds is inside, or who comes where it does not.
+  struct Sides { bool inside = false, outside = false; };
+  Sides sides(const std::string& condition) const;
   /// Says which thread of which block.
   bool is_placed(const std::string& index) const { return mentions_any(index, words_.blocks) && mentions_any(index, words_.threads); }
   Read statement(size_t at, bool guarded);
@@ -122,18 +125,41 @@ class Accesses {
   bool any_store_ = false, bare_store_ = false, bare_sum_ = false, bare_read_ = false, any_guarded_ = false;
 };
 
+/// `i < n && m > 0`, and of `i >= n || m == 0` who does not take it. A flag that was made of both is believed to be either.
+Accesses::Sides Accesses::sides(const std::string& condition) const {
+  if (!asks(condition)) return {};
+  bool below = false, above = false, other = false;
+  for (size_t at = 0, end = 0; at < condition.size(); at = end + 2) {
+    end = std::min({condition.find("&&", at), condition.find("||", at), condition.size()});
+    const std::string part = condition.substr(at, end - at);
+    if (!asks(part)) continue;
+    size_t sign = part.find_first_of("<>");
+    while (sign != part.npos && (part.substr(sign, 2) == "<<" || part.substr(sign, 2) == ">>")) sign = part.find_first_of("<>", sign + 2);
+    if (sign == part.npos) {
+      const bool compares = part.find("==") != part.npos || part.find("!=") != part.npos;
+      if (!compares) below = above = true;
+      other |= compares;
+      continue;
+    }
+    const bool turned = !mentions_any(part.substr(0, sign), words_.blocks), negated = part.find("!(") < sign;
+    ((part[sign] == '<') != (turned != negated) ? below : above) = true;
+  }
+  const bool any = condition.find("||") != condition.npos, all = condition.find("&&") != condition.npos;
+  return {below && !any, above && !all && !other};
+}
+
 Accesses::Read Accesses::branch(size_t at, bool guarded) {
   size_t open = code_.find('(', at);
   if (open == code_.npos) return {code_.size()};
   const size_t close = past_bracket(code_, open);
   const std::string condition = code_.substr(open, close - open);
-  const bool asked = asks(condition);
-  reads(condition, guarded || asked);
-  Read then = statement(close, guarded || asked), other;
+  const Sides asked = sides(condition);
+  reads(condition, guarded || asked.inside || asked.outside);
+  Read then = statement(close, guarded || asked.inside), other;
   const size_t next = past_blanks(code_, then.end);
   const bool has_other = code_.compare(next, 4, "else") == 0 && (next + 4 >= code_.size() || !word_character(code_[next + 4]));
-  if (has_other) other = statement(next + 4, guarded || asked);
-  return {has_other ? other.end : then.end, then.leaves && other.leaves, asked && (then.leaves || other.leaves)};
+  if (has_other) other = statement(next + 4, guarded || asked.outside);
+  return {has_other ? other.end : then.end, then.leaves && other.leaves, (asked.outside && then.leaves) || (asked.inside && other.leaves)};
 }
 
 Accesses::Read Accesses::statement(size_t at, bool guarded) {

@@ -93,6 +93,8 @@ TEST(TurnableUses, WhatOnlyRepeatsIsNoKnob) {
 #define CHUNK 64
 #define PARTS 8
 #define PER_THREAD 4
+#define RESTART 16
+#define SUMMED 30
 constexpr int kPairs = ROWS * 2;
 __device__ float root(float a, int turns) {
   float r = a;
@@ -115,6 +117,12 @@ __global__ void k(float* x, int n) {
   for (int j = -HALO; j <= HALO; ++j) x[base] += x[base + 1];
   int digits = DIGITS;
   while (digits-- > 0) x[base] *= 10;
+  int total = 0;
+  for (int turn = 0; turn < n; ++turn) {
+    if (turn % RESTART == 0) error = 0;
+    total += (int)root(x[turn], SUMMED);
+  }
+  x[0] += error + total;
   Steps<DEEP> steps;
   x[base] = steps.take(x[base]);
   for (int first = 0; first < n; first += CHUNK)
@@ -129,7 +137,7 @@ __global__ void k(float* x, int n) {
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
   auto index = app.scan();
-  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP"}) EXPECT_FALSE(knob(index, name)) << name;
+  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"}) EXPECT_FALSE(knob(index, name)) << name;
   for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " is dealt out elsewhere";
 }
 

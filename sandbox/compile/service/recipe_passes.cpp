@@ -73,17 +73,23 @@ bool is_of_libdevice(const llvm::Function& function) { return function.getName()
 
 /// isnan(x), x != x, isinf(x), and constants such as the -INFINITY that a largest value is looked for from.
 bool asks_whether_finite(const llvm::Instruction& instruction) {
+  auto with_itself = [&] {   // As the front end leaves it, `x != x` loads x twice.
+    auto *left = instruction.getOperand(0), *right = instruction.getOperand(1);
+    auto *one = llvm::dyn_cast<llvm::LoadInst>(left), *other = llvm::dyn_cast<llvm::LoadInst>(right);
+    return left == right || (one && other && one->getPointerOperand() == other->getPointerOperand());
+  };
   if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
     const auto kind = comparison->getPredicate();
-    // As the front end leaves it, `x != x` loads x twice.
-    auto *left = comparison->getOperand(0), *right = comparison->getOperand(1);
-    auto *one = llvm::dyn_cast<llvm::LoadInst>(left), *other = llvm::dyn_cast<llvm::LoadInst>(right);
-    const bool same = left == right || (one && other && one->getPointerOperand() == other->getPointerOperand());
-    if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || same) return true;
+    if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || with_itself()) return true;
   }
+  if (instruction.getOpcode() == llvm::Instruction::FSub && with_itself()) return true;
+  // Who looks at a number's bits may look for those of one that is not finite.
+  if (llvm::isa<llvm::BitCastInst>(instruction) && instruction.getType()->getPrimitiveSizeInBits() >= 32 &&
+      instruction.getType()->isFloatingPointTy() != instruction.getOperand(0)->getType()->isFloatingPointTy())
+    return true;
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
     if (auto* callee = call->getCalledFunction())
-      for (auto* word : {"isnan", "isinf", "finite", "is.fpclass"})
+      for (auto* word : {"isnan", "isinf", "finite", "is.fpclass", "float_as_", "double_as_", "int_as_float", "longlong_as_double"})
         if (callee->getName().contains(word)) return true;
   return std::any_of(instruction.op_begin(), instruction.op_end(), [](const llvm::Use& operand) {
     auto* constant = llvm::dyn_cast<llvm::Constant>(&operand);

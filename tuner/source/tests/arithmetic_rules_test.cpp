@@ -152,6 +152,15 @@ TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
   EXPECT_EQ(quotient("int (*of)(float) = cut;\n    c[i] = of(x[i] / h);", "__device__ int cut(float at) { return (int)at; }\n"), "left");
 }
 
+TEST(Reciprocal, FollowsQuotientsThroughMemory) {
+  EXPECT_EQ(quotient("y[i] = x[i] / h;\n    c[i] = (int)y[i];"), "left");
+  EXPECT_EQ(quotient("float *at = y + i;\n    *at = x[i] / h;\n    c[i] = (int)y[i];"), "left");
+  EXPECT_EQ(quotient("p[i].at = x[i] / h;\n    c[i] = (int)p[i].at;", "struct P { float at; };\n__device__ P p[8];\n"), "left");
+  EXPECT_EQ(quotient("c[i] = __float_as_int(x[i] / h);", "__device__ int __float_as_int(float);\n"), "left");
+  EXPECT_EQ(quotient("put(y + i, x[i] / h);\n    c[i] = (int)y[i];", "__device__ void put(float *at, float v) { *at = v; }\n"), "left");
+  EXPECT_EQ(quotient("y[i] = x[i] / h;\n    y[n] += y[i];"), "taken ");
+}
+
 TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
   const std::string said = "taken which rounds values otherwise that are compared";
   EXPECT_EQ(quotient("if (x[i] / h >= 1.0f) y[i] = 1;"), said);

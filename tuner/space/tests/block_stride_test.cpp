@@ -35,8 +35,9 @@ TEST(BlockStride, IsNotAGuardByASizeThatAnotherRunMayHaveLarger) {
   for (auto* guard : {"if (t >= n) return;\n", "if (n > t) out[t] = 0;", "if (t < 2 * n) out[t] = 0;", "int m = 2 * n;\nif (t < m) out[t] = 0;", "bool mine = t < n;\nif (mine) out[t] = 0;",
                       "out[t] = t < n ? 1 : 0;", "int lane = t % 32;\nif (lane != n && lane < n) out[t] = 0;", "if (active && (t + 1) <= (n)) out[t] = 0;"})
     EXPECT_FALSE(turns("int t = threadIdx.x;\n" + loop + guard)) << guard;
-  EXPECT_TRUE(turns("int t = threadIdx.x;\n" + loop + "if (in[t] < n) out[0] = 0;\nif (t == 0) out[n >> 1] = 1;")) << "a value, and an element";
-  EXPECT_TRUE(turns(loop + "if (threadIdx.x < 4) out[threadIdx.x] = 0;")) << "the recorded launches show that";
+  const std::string own = "__shared__ float part[64];\nint t = threadIdx.x;\n";
+  EXPECT_TRUE(turns(own + loop + "if (part[t] < n) out[0] = 0;\nif (t == 0) out[n >> 1] = 1;")) << "a value, and an element";
+  EXPECT_TRUE(turns(own + loop + "if (threadIdx.x < 4) part[threadIdx.x] = 0;")) << "the recorded launches show that";
 }
 
 TEST(BlockStride, IsNotAGuardByAnythingElseThatAnotherRunMayHaveLarger) {
@@ -52,9 +53,18 @@ TEST(BlockStride, IsNotAGuardByAnythingElseThatAnotherRunMayHaveLarger) {
   EXPECT_FALSE(with("for (int k = 0; k < n; ++k) if (threadIdx.x < k) out[threadIdx.x] += 1;", "")) << "as far as n";
   EXPECT_FALSE(with("int w = 4;\nset(&w);\nif (threadIdx.x < w) out[threadIdx.x] = 1;", ""));
   EXPECT_FALSE(with("int w = 4;\nw *= n;\nif (threadIdx.x < w) out[threadIdx.x] = 1;", ""));
-  for (auto* own : {"const int lane = threadIdx.x % 32;\nfor (int hop = 16; hop > 0; hop >>= 1) if (lane < hop) out[lane] += 1;", "if (threadIdx.x < WARPS) out[threadIdx.x] = 0;",
-                    "if (n > 4 && threadIdx.x == 0) out[0] = 1;", "if ((int)threadIdx.x < blockDim.x / 2) out[threadIdx.x] = 0;", "out[0] = sum(in[threadIdx.x]);"})
-    EXPECT_TRUE(with(own, "#define WARPS 8\n__device__ float sum(float value) { return value < width ? value : 0; }\n")) << own;
+  for (auto* own : {"const int lane = threadIdx.x % 32;\nfor (int hop = 16; hop > 0; hop >>= 1) if (lane < hop) part[lane] += part[lane + hop];", "if (threadIdx.x < WARPS) part[threadIdx.x] = 0;",
+                    "if (n > 4 && threadIdx.x == 0) out[0] = 1;", "if ((int)threadIdx.x < blockDim.x / 2) part[threadIdx.x] = 0;", "out[0] = sum(part[threadIdx.x]);"})
+    EXPECT_TRUE(with(std::string("__shared__ float part[64];\n") + own, "#define WARPS 8\n__device__ float sum(float value) { return value < width ? value : 0; }\n")) << own;
+}
+
+TEST(BlockStride, IsNotAnElementOfEachThread) {
+  const std::string bins = "__shared__ unsigned bins[256];\n", loop = "for (int i = threadIdx.x; i < n; i += blockDim.x) ";
+  EXPECT_FALSE(turns(bins + "bins[threadIdx.x] = 0;\n__syncthreads();\n" + loop + "atomicAdd(&bins[data[i]], 1);\n__syncthreads();\natomicAdd(&out[threadIdx.x], bins[threadIdx.x]);")) << "as many threads as bins";
+  EXPECT_FALSE(turns(bins + "bins[threadIdx.x] = 0;\n" + loop + "atomicAdd(&bins[data[i]], 1);"));
+  EXPECT_FALSE(turns(loop + "out[i] = 0;\nint row = threadIdx.x;\nout[row] = 1;"));
+  EXPECT_FALSE(turns(loop + "out[i] = 0;\nfloat mine = in[blockIdx.x * blockDim.x + threadIdx.x];"));
+  EXPECT_TRUE(turns(bins + "for (int b = threadIdx.x; b < 256; b += blockDim.x) bins[b] = 0;\n" + loop + "atomicAdd(&bins[data[i]], 1);"));
 }
 
 TEST(BlockStride, EndsOnTextThatIsBroken) {

@@ -22,6 +22,15 @@ TEST(SizeGuard, StandsAroundOrInFrontOfEveryStore) {
     EXPECT_TRUE(lacks(kIndex + bare)) << bare;
 }
 
+TEST(SizeGuard, IsOnTheSideThatIsInside) {
+  for (auto* bare : {"if (i < n) out[i] = in[i]; else out[i] = 0;", "if (i >= n) { out[i] = 0; return; }\nout[i] = in[i];", "if (i != n) out[i] = 1;", "if (i < n || m > 5) out[i] = 1;",
+                     "if (i >= n && m > 5) return;\nout[i] = 1;", "if (n <= i) out[i] = 0;", "if (!(i < n)) out[i] = 0;", "if (i > n) out[i] = 0;"})
+    EXPECT_TRUE(lacks(kIndex + bare)) << bare;
+  for (auto* guarded : {"if (n > i) out[i] = 1;", "if (i >= n || m > 5) return;\nout[i] = 1;", "if (!(i >= n)) out[i] = 0;", "const bool past = i >= n;\nif (past) return;\nout[i] = 1;",
+                        "if (n <= i) return;\nout[i] = 1;", "if (i < n && m > 5) out[i] = 1;"})
+    EXPECT_FALSE(lacks(kIndex + guarded)) << guarded;
+}
+
 TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
   const std::string last = "\n__shared__ float tile[256];\ntile[threadIdx.x] = s;\n__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] = tile[0];";
   for (auto* guarded : {"float s = 0;\nif (i < n) s = in[i];", "float s = i < n ? in[i] : 0;", "float s = 0;\nfor (int j = i; j < n; j += gridDim.x * blockDim.x) s += in[j];",

@@ -13,7 +13,9 @@ namespace {
 bool gives_whole_numbers(llvm::StringRef name) {
   for (auto* stem : {"floor", "ceil", "round", "trunc", "rint", "nearbyint", "lround", "lrint", "llround", "llrint", "modf", "fmod", "remainder", "remquo"})
     if (name == stem || (name.ends_with("f") && name.drop_back() == stem)) return true;
-  return name.starts_with("__float2") || name.starts_with("__double2");
+  for (auto* stem : {"__float2", "__double2", "__float_as_", "__double_as_", "bit_cast", "__builtin_bit_cast"})
+    if (name.starts_with(stem)) return true;
+  return false;
 }
 
 /// Calls of the function that the kernel's text holds itself; of what else may be called so, nothing is known here.
@@ -45,6 +47,7 @@ class Follower {
   /// What is left in a parameter by reference, or where one points, is in what the callers gave for it.
   void follow_given(const clang::ParmVarDecl* parameter);
   void follow_stored(const clang::Expr* target);
+  void follow_memory(const clang::VarDecl* pointer);
   /// The value is an argument; true: what the function gives is made of it.
   bool goes_through(const clang::CallExpr* call, const clang::Stmt* argument);
 
@@ -94,19 +97,37 @@ void Follower::follow_given(const clang::ParmVarDecl* parameter) {
     if (!calls(statement, function) || number >= llvm::cast<clang::CallExpr>(statement)->getNumArgs()) return;
     auto* given = llvm::cast<clang::CallExpr>(statement)->getArg(number)->IgnoreParenImpCasts();
     auto* address = llvm::dyn_cast<clang::UnaryOperator>(given);
-    follow_uses(variable_of(address && address->getOpcode() == clang::UO_AddrOf ? address->getSubExpr() : given));
+    const bool of_one = address && address->getOpcode() == clang::UO_AddrOf;
+    if (auto* variable = variable_of(of_one ? address->getSubExpr() : given)) return follow_uses(variable);
+    for (auto* variable : variables_in(given)) follow_memory(variable);   // `out + i`
   });
+}
+
+/// What is stored through a pointer is read through it, too, and by who was given it.
+void Follower::follow_memory(const clang::VarDecl* pointer) {
+  if (pointer->getType()->isArithmeticType() || seen_.contains(pointer)) return;
+  follow_uses(pointer);
+  auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
+  if (parameter && !parameter->getType()->isReferenceType()) follow_given(parameter);
+  if (!parameter && pointer->getInit())
+    for (auto* from : variables_in(pointer->getInit())) follow_memory(from);
 }
 
 void Follower::follow_stored(const clang::Expr* target) {
   if (target->getType()->isIntegerType()) meet(Rounded::Cut);
   if (auto* variable = variable_of(target)) return follow_uses(variable);
   target = target->IgnoreParenImpCasts();
+  while (auto* member = llvm::dyn_cast<clang::MemberExpr>(target)) {
+    target = member->getBase()->IgnoreParenImpCasts();
+    if (!member->isArrow()) continue;
+    for (auto* variable : variables_in(target)) follow_memory(variable);
+    return;
+  }
   const clang::Expr* pointer = nullptr;
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(target); unary && unary->getOpcode() == clang::UO_Deref) pointer = unary->getSubExpr();
   if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(target)) pointer = element->getBase();
-  auto* parameter = pointer ? llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(pointer)) : nullptr;
-  if (parameter && seen_.insert(parameter).second) follow_given(parameter);
+  if (pointer)
+    for (auto* variable : variables_in(pointer)) follow_memory(variable);
 }
 
 bool Follower::goes_through(const clang::CallExpr* call, const clang::Stmt* argument) {
