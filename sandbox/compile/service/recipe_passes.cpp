@@ -71,7 +71,20 @@ namespace {
 
 bool is_of_libdevice(const llvm::Function& function) { return function.getName().starts_with("__nv_"); }
 
-/// isnan(x), x != x, isinf(x), and constants such as the -INFINITY that a largest value is looked for from.
+/// A number that is infinite or none, or such an element.
+bool has_infinite(const llvm::Constant& constant) {
+  if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&constant)) return number->isInfinity() || number->isNaN();
+  if (auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant)) {
+    if (!data->getElementType()->isFloatingPointTy()) return false;
+    for (unsigned k = 0; k < data->getNumElements(); ++k)
+      if (!data->getElementAsAPFloat(k).isFinite()) return true;
+    return false;
+  }
+  if (!llvm::isa<llvm::ConstantAggregate>(constant)) return false;
+  return std::any_of(constant.op_begin(), constant.op_end(), [](const llvm::Use& part) { return has_infinite(*llvm::cast<llvm::Constant>(&part)); });
+}
+
+/// isnan(x), x != x, isinf(x), x > FLT_MAX, and constants such as the -INFINITY that a largest value is looked for from.
 bool asks_whether_finite(const llvm::Instruction& instruction) {
   auto with_itself = [&] {   // As the front end leaves it, `x != x` loads x twice.
     auto *left = instruction.getOperand(0), *right = instruction.getOperand(1);
@@ -81,6 +94,8 @@ bool asks_whether_finite(const llvm::Instruction& instruction) {
   if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
     const auto kind = comparison->getPredicate();
     if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || with_itself()) return true;
+    for (auto& operand : comparison->operands())   // `x > FLT_MAX`
+      if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&operand); number && number->getValueAPF().isLargest()) return true;
   }
   if (instruction.getOpcode() == llvm::Instruction::FSub && with_itself()) return true;
   // Who looks at a number's bits may look for those of one that is not finite.
@@ -93,13 +108,14 @@ bool asks_whether_finite(const llvm::Instruction& instruction) {
         if (callee->getName().contains(word)) return true;
   return std::any_of(instruction.op_begin(), instruction.op_end(), [](const llvm::Use& operand) {
     auto* constant = llvm::dyn_cast<llvm::Constant>(&operand);
-    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant && constant->getType()->isVectorTy() ? constant->getSplatValue() : constant);
-    return number && (number->isInfinity() || number->isNaN());
+    return constant && !llvm::isa<llvm::GlobalValue>(constant) && has_infinite(*constant);
   });
 }
 
-/// The function that does; nullptr: none.
-const llvm::Function* asking_whether_finite(const llvm::Module& module) {
+/// The function that does, or the table that has such a number; nullptr: none.
+const llvm::GlobalValue* asking_whether_finite(const llvm::Module& module) {
+  for (auto& table : module.globals())
+    if (table.hasInitializer() && has_infinite(*table.getInitializer())) return &table;
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block)

@@ -174,9 +174,11 @@ TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
   auto outcome = [&](const std::string& body) {
     return pool->compile("__global__ void k(float* y, const float* x, int n) { int i = threadIdx.x; " + body + " }", finite);
   };
-  for (auto* plain : {"y[i] = x[i] * 2.0f + sqrtf(x[n]);", "if (x[i] > 0.5f) y[i] = expf(x[i]);"}) EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
+  for (auto* plain : {"y[i] = x[i] * 2.0f + sqrtf(x[n]);", "if (x[i] > 0.5f) y[i] = expf(x[i]);",
+                      "float least = 3.402823466e+38f; for (int j = 0; j < n; ++j) least = x[j] < least ? x[j] : least; y[i] = least;"}) EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
   for (auto* asks : {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];", "float v = x[i] * 2; if (v - v != 0) v = 5; y[i] = v;",
                      "if ((__float_as_uint(x[i] * 2) & 0x7f800000) == 0x7f800000) y[i] = 0;", "if (isinf(x[i] / y[i])) y[i] = 0;", "if (isfinite(x[i])) y[i] = 0;",
+                     "if (x[i] * 2 > 3.402823466e+38f) y[i] = 0;", "static constexpr float limits[] = {0, __builtin_inff()}; y[i] = x[i] < limits[n] ? x[i] : 0;",
                      "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
     CompileReply reply = outcome(asks);
     EXPECT_EQ(reply.outcome, Outcome::Refused) << asks;
