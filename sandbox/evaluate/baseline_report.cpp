@@ -20,6 +20,8 @@ std::string BaselineReport::complaint() const {
   return unverifiable;
 }
 
+std::string no_longer_reproduced(const BaselineReport& report) { return "it no longer reproduces its capture: " + report.complaint(); }
+
 std::string only_by_nvcc(const std::string& complaint) {
   return "only builds by nvcc are judged here: the kernel reproduces its capture as nvcc builds it, and not as clang does (" + complaint + ")";
 }

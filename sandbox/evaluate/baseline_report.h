@@ -56,6 +56,8 @@ struct BaselineReport {
 
 /// Of a MEP whose capture clang's build does not reproduce, as `complaint` says, but nvcc's does.
 std::string only_by_nvcc(const std::string& complaint);
+/// Of an original that was judged before, when a new measurement of it no longer judges().
+std::string no_longer_reproduced(const BaselineReport& report);
 /// What to say of an original as soon as one run of it is known to be long.
 std::string takes_long(const std::string& instance, double seconds);
 /// A refusal, where `seconds` a run leave no time to judge anything: the original has to be run `runs` times first, a

@@ -201,7 +201,7 @@ Verdict not_launched(const std::string& why) {
 Verdict not_confirmable(const std::string& why) {
   Verdict verdict;
   verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
-  verdict.detail = "the original no longer reproduces its capture: " + why;
+  verdict.detail = "the original cannot be measured again: " + why;
   verdict.counters[kNotJudged] = 1;
   return verdict;
 }

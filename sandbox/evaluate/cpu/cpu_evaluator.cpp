@@ -205,8 +205,8 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   auto over = [&] { return deadline && Deadline::clock::now() >= *deadline; };
   Status ready = refresh(deadline);
   if (!ready.ok() && over()) return std::nullopt;
-  if (!ready.ok() || !report_.judges())
-    return queue_->finished(job, not_confirmable(ready.ok() ? report_.complaint() : ready.error().message));
+  if (!ready.ok()) return queue_->finished(job, not_confirmable(ready.error().message));
+  if (!report_.judges()) return queue_->finished(job, not_confirmable(no_longer_reproduced(report_)));
   double expected = confirmation_seconds_ + (asked_ ? 0 : perturbing_seconds_.load());
   auto begin = Deadline::clock::now();
   Inquiry inquiry;

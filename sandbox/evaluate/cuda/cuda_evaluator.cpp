@@ -207,7 +207,8 @@ Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
 CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
   for (bool died_silently = false;;) {
     Status ready = lane.alive() ? done() : start_lane(lane);
-    if (!ready.ok() || !lane.report.judges()) return {not_confirmable(ready.ok() ? lane.report.complaint() : ready.error().message), false};
+    if (!ready.ok()) return {not_confirmable(ready.error().message), false};
+    if (!lane.report.judges()) return {not_confirmable(no_longer_reproduced(lane.report)), false};
     // A process that took another's place may not know it: whoever asks must look again.
     if (inquiry.against_application && !knows_application(lane)) return {not_confirmable(lane.report.application_trouble), false};
     auto verdict = lane.process->evaluate(code, inquiry);
