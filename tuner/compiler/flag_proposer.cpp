@@ -24,20 +24,34 @@ bool suits(const std::string& parameter, Bound bound) {
   }
   return false;
 }
+FlagProposer::Pieces pieces_of(const Space& space, const Point& point) {
+  Bindings values = space.bindings(point);
+  FlagProposer::Pieces pieces;
+  for (auto& piece : fast_math())
+    if (values.at(piece.name)) pieces.insert(piece.name);
+  return pieces;
+}
+
 constexpr size_t kInherited = 3;   ///< Recipes of the previous base that are tried first on a new one.
 
 }  // namespace
 
 const RunTrial* compiler_base(const History& history) { return history.best_applicable(); }
 
-Space FlagProposer::recipe_space() {
+Space FlagProposer::recipe_space(const std::vector<Pieces>& wrong) {
   std::vector<Tunable> parameters{{"level", {0, 1, 2, 3}, 2, false},
                                   {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
                                   {"partial", {-1, 300, 1000, 100}, 0},  // Of loops whose count is known at run time only.
                                   {"inline", {-1, 0, 100, 1000, 10000}, 0},
                                   {"vectorize", {0, 1}, 1}};
   for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
-  return *Space::create(std::move(parameters), {});
+  std::vector<Expression> constraints;
+  for (auto& pieces : wrong) {
+    std::string together;
+    for (auto& piece : pieces) together += (together.empty() ? "" : " && ") + piece;
+    constraints.push_back(*Expression::parse("!(" + together + ")"));
+  }
+  return *Space::create(std::move(parameters), std::move(constraints));
 }
 
 Recipe FlagProposer::recipe(const Space& space, const Point& point) {
@@ -54,38 +68,59 @@ Recipe FlagProposer::recipe(const Space& space, const Point& point) {
 }
 
 FlagProposer::FlagProposer(std::string strategy, uint64_t seed, Bound bound)
-    : strategy_(std::move(strategy)), seed_(seed), bound_(bound), space_(recipe_space()) {}
+    : strategy_(std::move(strategy)), seed_(seed), bound_(bound) {}
+
+void FlagProposer::begin(Base& base, const RunTrial& origin) {
+  base.id = origin.id;
+  base.space = recipe_space();
+  base.searcher = *make_searcher(strategy_, base.space, seed_ + static_cast<uint64_t>(origin.id));
+  Random random(seed_);
+  Point start = base.space.start(random);
+  base.searcher->tell({start, true, 1 / origin.verdict.speedup()});
+  // Single changes first: they tell most, and each is a sensible recipe by itself.
+  base.first = base.space.neighbours(start, false);
+  std::reverse(base.first.begin(), base.first.end());
+  // The last one is taken first.
+  std::vector<Point> suited;
+  std::erase_if(base.first, [&](const Point& point) {
+    bool suit = false;
+    for (size_t p = 0; p < point.size(); ++p) suit |= point[p] != start[p] && suits(base.space.parameters()[p].name, bound_);
+    if (suit) suited.push_back(point);
+    return suit;
+  });
+  base.first.insert(base.first.end(), suited.begin(), suited.end());
+  for (auto& [id, other] : bases_) {
+    if (id == origin.id || !other.searcher) continue;
+    auto seen = other.searcher->told();
+    std::erase_if(seen, [](auto& observation) { return !observation.ok; });
+    std::sort(seen.begin(), seen.end(), [](auto& a, auto& b) { return a.cost < b.cost; });
+    for (size_t i = std::min(kInherited, seen.size()); i-- > 0;) base.first.push_back(seen[i].point);
+  }
+}
+
+void FlagProposer::leave_out(Base& base, const Pieces& pieces) {
+  if (pieces.empty()) return;
+  auto told = base.searcher->told();
+  auto has_all = [&](const Observation& seen) {
+    Pieces those = pieces_of(base.space, seen.point);
+    return seen.ok && std::includes(those.begin(), those.end(), pieces.begin(), pieces.end());
+  };
+  if (std::any_of(told.begin(), told.end(), has_all)) return;
+  base.wrong.push_back(pieces);
+  Space smaller = recipe_space(base.wrong);
+  base.searcher.reset();  // Before its space.
+  base.space = std::move(smaller);
+  base.searcher = *make_searcher(strategy_, base.space, seed_ + static_cast<uint64_t>(base.id) + base.wrong.size());
+  for (auto& seen : told)
+    if (base.space.valid(seen.point)) base.searcher->tell(seen);
+  std::erase_if(base.first, [&](auto& point) { return !base.space.valid(point); });
+}
 
 std::vector<Proposal> FlagProposer::propose(const History& history, size_t count) {
   const RunTrial* origin = compiler_base(history);
   if (!origin) return {};
   Base& base = bases_[origin->id];
-  if (!base.searcher) {
-    base.id = origin->id;
-    base.searcher = *make_searcher(strategy_, space_, seed_ + static_cast<uint64_t>(origin->id));
-    Random random(seed_);
-    Point start = space_.start(random);
-    base.searcher->tell({start, true, 1 / origin->verdict.speedup()});
-    // Single changes first: they tell most, and each is a sensible recipe by itself.
-    base.first = space_.neighbours(start, false);
-    std::reverse(base.first.begin(), base.first.end());
-    // The last one is taken first.
-    std::vector<Point> suited;
-    std::erase_if(base.first, [&](const Point& point) {
-      bool suit = false;
-      for (size_t p = 0; p < point.size(); ++p) suit |= point[p] != start[p] && suits(space_.parameters()[p].name, bound_);
-      if (suit) suited.push_back(point);
-      return suit;
-    });
-    base.first.insert(base.first.end(), suited.begin(), suited.end());
-    for (auto& [id, other] : bases_) {
-      if (id == origin->id || !other.searcher) continue;
-      auto seen = other.searcher->told();
-      std::erase_if(seen, [](auto& observation) { return !observation.ok; });
-      std::sort(seen.begin(), seen.end(), [](auto& a, auto& b) { return a.cost < b.cost; });
-      for (size_t i = std::min(kInherited, seen.size()); i-- > 0;) base.first.push_back(seen[i].point);
-    }
-  }
+  if (!base.searcher) begin(base, *origin);
   std::vector<Proposal> proposals;
   while (proposals.size() < count) {
     Point point;
@@ -98,11 +133,11 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
       point = asked[0];
     }
     Proposal proposal{origin->candidate, {origin->id}};
-    proposal.candidate.recipe = recipe(space_, point);
+    proposal.candidate.recipe = recipe(base.space, point);
     if (proposal.candidate.recipe.is_default()) continue;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
     proposal.candidate.note = proposal.candidate.recipe.text();
-    base.asked.emplace(proposal.candidate.key(), point);
+    if (!base.asked.emplace(proposal.candidate.key(), point).second) continue;  // A new searcher does not know what is out.
     proposals.push_back(std::move(proposal));
   }
   return proposals;
@@ -114,6 +149,8 @@ void FlagProposer::learn(const RunTrial& trial) {
     auto asked = base.asked.find(key);
     if (asked == base.asked.end()) continue;
     base.searcher->tell({asked->second, trial.verdict.ok(), trial.verdict.ok() ? 1 / trial.verdict.speedup() : 0});
+    // Refused: the kernel asks for what the piece takes for impossible.
+    if (trial.verdict.outcome == Outcome::Wrong || trial.verdict.outcome == Outcome::Refused) leave_out(base, pieces_of(base.space, asked->second));
     base.asked.erase(asked);
   }
 }

@@ -492,5 +492,53 @@ TEST(FlagProposer, BeginsWithWhatSuitsTheKernel) {
   EXPECT_TRUE(waiting.unroll_threshold >= 0 || waiting.inline_threshold >= 0 || !waiting.options.empty()) << waiting.text();
 }
 
+TEST(FlagProposer, TriesPiecesOfFastMathThatWereWrongTogetherNoMoreTogether) {
+  History history;
+  Candidate original;
+  original.source = "x", original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  // As verification finds of a kernel: contract is always wrong, afn and arcp are together.
+  auto wrong = [](const Recipe& recipe) {
+    auto has = [&](const char* flag) { return std::count(recipe.fast_math.begin(), recipe.fast_math.end(), flag) > 0; };
+    return has("contract") || (has("afn") && has("arcp"));
+  };
+  for (auto* strategy : {"random", "portfolio"}) {
+    FlagProposer proposer(strategy, 1);
+    int failed = 0;
+    std::set<Hash> seen;
+    for (int i = 0; i < 300; ++i) {
+      auto proposals = proposer.propose(history, 1);
+      ASSERT_EQ(proposals.size(), 1u);
+      const Candidate& candidate = proposals[0].candidate;
+      EXPECT_TRUE(seen.insert(candidate.key()).second) << candidate.recipe.text();
+      Verdict verdict = fake_ok(1);
+      if (wrong(candidate.recipe)) verdict.outcome = Outcome::Wrong, ++failed;
+      proposer.learn({i + 2, candidate, verdict, std::nullopt, {1}, 0});
+    }
+    EXPECT_GE(failed, 2) << strategy << ": each has to be found out";
+    EXPECT_LE(failed, 4) << strategy << ": a few sets that hold the two, until it is the two alone";
+  }
+}
+
+TEST(FlagProposer, BlamesNoPieceThatHasBeenRight) {
+  History history;
+  Candidate original;
+  original.source = "x", original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  FlagProposer proposer("random", 1);
+  int contracted = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto proposals = proposer.propose(history, 1);
+    ASSERT_EQ(proposals.size(), 1u);
+    const Candidate& candidate = proposals[0].candidate;
+    auto& flags = candidate.recipe.fast_math;
+    if (i >= 100) contracted += std::count(flags.begin(), flags.end(), "contract") > 0;
+    Verdict verdict = fake_ok(1);
+    if (candidate.recipe.unroll_threshold == 3000) verdict.outcome = Outcome::Wrong;  // Not for its flags.
+    proposer.learn({i + 2, candidate, verdict, std::nullopt, {1}, 0});
+  }
+  EXPECT_GT(contracted, 20);
+}
+
 }  // namespace
 }  // namespace kernelift
