@@ -19,6 +19,7 @@
 #include "extractor/extract/module_facts.h"
 #include "extractor/extract/synthetic_inputs.h"
 #include "extractor/slice/slice.h"
+#include "extractor/source/compile_database.h"
 #include "mep-templates/mep_writer.h"
 
 namespace fs = std::filesystem;
@@ -84,6 +85,17 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
                std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
+}
+
+/// What was compiled after the scan is not in it: its kernels, and its launches of others.
+Status check_complete(const ScanIndex& index) {
+  if (index.database.empty()) return done();
+  auto database = read_compile_database(index.database);
+  if (!database.ok()) return done();  // Gone since; the sources themselves are looked at below.
+  for (auto& unit : database->units)
+    if (std::none_of(index.units.begin(), index.units.end(), [&](auto& scanned) { return scanned.file == unit.file; }))
+      return usage_error(relative_to(unit.file, index.root) + " was compiled after the application was scanned; run kernelift scan again");
+  return done();
 }
 
 /// What was scanned must still be there: the capture belongs to that text, and launches and knobs are places in it. A
@@ -273,6 +285,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     return usage_error("nothing has been scanned yet (no " + (options.state / "scan.json").string() +
                        "); run kernelift scan first");
   KERNELIFT_ASSIGN(ScanIndex index, ScanIndex::read(options.state / "scan.json"));
+  KERNELIFT_TRY(check_complete(index));
   std::optional<Capture> capture;
   if (!options.synthesise) {
     KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));

@@ -319,7 +319,7 @@ Result<ScanIndex> scan_application(const ScanOptions& given) {
   }
   KERNELIFT_ASSIGN(auto database, read_compile_database(options.compile_database));
   ScanIndex index;
-  index.root = options.root.string();
+  index.root = options.root.string(), index.database = fs::weakly_canonical(options.compile_database, ignored).string();
   bool all_hip = std::all_of(database.units.begin(), database.units.end(), [](auto& unit) { return unit.hip; });
   index.language = all_hip ? "hip" : "cuda";
   Merger merger(index);

@@ -89,7 +89,7 @@ static Json to_json(const ScannedUnit& unit) {
 Json to_json(const ScanIndex& index) {
   Json document = artefact(kFormat, kScanVersion, kOldestReader);
   document["root"] = index.root;
-  document["language"] = index.language;
+  document["language"] = index.language, document["database"] = index.database;
   document["units"] = list_to_json(index.units);
   document["kernels"] = list_to_json(index.kernels);
   document["launches"] = list_to_json(index.launches);
@@ -103,7 +103,7 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
   KERNELIFT_TRY(check_artefact(document, kFormat, kScanVersion, where));
   return reading(where, [&] {
     ScanIndex index;
-    index.root = document.at("root"), index.language = document.at("language");
+    index.root = document.at("root"), index.language = document.at("language"), index.database = document.value("database", "");
     for (auto& one : document.at("units")) index.units.push_back(unit_from(one));
     for (auto& one : document.at("kernels")) index.kernels.push_back(kernel_from(one));
     for (auto& one : document.at("launches")) index.launches.push_back(launch_from_json(one));

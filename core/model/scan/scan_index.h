@@ -121,6 +121,7 @@ struct ScannedUnit {
 struct ScanIndex {
   std::string root;                 ///< The application's root.
   std::string language;             ///< cuda | hip
+  std::string database;             ///< The compile database that was read; empty in scans of earlier versions.
   std::vector<ScannedUnit> units;
   std::vector<ScannedKernel> kernels;
   std::vector<LaunchSite> launches;

@@ -279,6 +279,21 @@ TEST_F(ExtractTest, SaysThatARecordedKernelOfALibraryIsNotLifted) {
   EXPECT_THAT(outcome.error().message, HasSubstr("no source of the application defines it"));
 }
 
+TEST_F(ExtractTest, AsksForANewScanWhereAUnitWasCompiledAfterIt) {
+  scan();
+  capture();
+  fs::path other = app_ / "other.cu";
+  ASSERT_TRUE(write_atomically(other.string(), "__global__ void later(float* x) { x[0] = 1; }\n").ok());
+  auto entries = read_json(app_ / "compile_commands.json");
+  entries->push_back({{"directory", app_.string()}, {"file", other.string()}, {"arguments", {"nvcc", "-c", "other.cu"}}});
+  ASSERT_TRUE(write_json(app_ / "compile_commands.json", *entries).ok());
+  for (auto* kernel : {"later", "smooth"}) {   // The new unit may launch what was scanned.
+    auto outcome = extract_mep(options(kernel));
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_THAT(outcome.error().message, HasSubstr("other.cu was compiled after the application was scanned; run kernelift scan again"));
+  }
+}
+
 TEST_F(ExtractTest, TakesTheOneInstanceOfATemplateThatWasCaptured) {
   scan();
   capture_twice();
