@@ -38,11 +38,17 @@ bool leaves_early(const KernelSource& source, const clang::Stmt* body, const std
   return leaves;
 }
 
-/// Whether it is there depends on more than the loops around it.
-bool is_conditional(const KernelSource& source, const clang::Stmt* statement, const clang::Stmt* loop) {
-  for (const clang::Stmt* up = source.parent(statement); up && up != loop; up = source.parent(up))
-    if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator>(up)) return true;
-  return false;
+/// A `break` that ends `loop`, and not one within it.
+bool may_break(const KernelSource& source, const clang::Stmt* loop) {
+  bool may = false;
+  walk(loop, [&](const clang::Stmt* statement) {
+    if (!llvm::isa<clang::BreakStmt>(statement)) return !may;
+    auto* up = source.parent(statement);
+    while (up && !llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt, clang::SwitchStmt>(up)) up = source.parent(up);
+    may |= !up || up == loop;
+    return !may;
+  });
+  return may;
 }
 
 const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) {
@@ -160,13 +166,33 @@ bool is_touched_before(const KernelSource& source, const clang::ForStmt* loop, c
   return there;
 }
 
+/// Some turn is taken by all threads or by none.
+bool turns_for_all(const KernelSource& source, const clang::ForStmt* loop) {
+  auto range = range_of(loop);
+  return range && (runs_for_sure(source, *range) || (same_for_all(source, range->condition, range->counter, kInitialisers) &&
+                                                     (!range->first || same_for_all(source, range->first, nullptr, kInitialisers))));
+}
+
+/// Whether a turn of `loop` comes to it depends on the thread.
+bool is_conditional(const KernelSource& source, const clang::Stmt* statement, const clang::Stmt* loop) {
+  for (const clang::Stmt* up = source.parent(statement); up && up != loop; up = source.parent(up)) {
+    if (auto* inner = llvm::dyn_cast<clang::ForStmt>(up)) {
+      if (!turns_for_all(source, inner) || may_break(source, inner)) return true;
+      continue;
+    }
+    auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up);
+    if ((binary && binary->isLogicalOp()) || llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::AbstractConditionalOperator, clang::WhileStmt, clang::DoStmt,
+                                                       clang::CXXForRangeStmt, clang::LambdaExpr>(up))
+      return true;
+  }
+  return false;
+}
+
 /// Who finds no turn touches no element, which need not be there, or be this thread's: nobody may then.
 bool may_be_touched(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
   auto range = range_of(loop);
   if (range && runs_for_sure(source, *range)) return true;
-  const bool alike = range && same_for_all(source, range->condition, range->counter, kInitialisers) &&
-                     (!range->first || same_for_all(source, range->first, nullptr, kInitialisers));
-  return (alike && !may_name_none(source, element->getIdx(), kInitialisers)) || is_touched_before(source, loop, element);
+  return (turns_for_all(source, loop) && !may_name_none(source, element->getIdx(), kInitialisers)) || is_touched_before(source, loop, element);
 }
 
 /// Whether there is a turn, asked in front of the loop: its condition, of the first. Empty where that has effects of its own.
@@ -252,11 +278,12 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   Opportunity found;
   const std::string turns = has_turns(source, loop), any = source.fresh_name("any");
   bool asked = false;
+  const bool breaks = may_break(source, loop);
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
     if (base && base->getType()->isPointerType() && !changed.contains(base) && is_invariant(element->getIdx(), changed) &&
-        !is_conditional(source, statement, loop) && seen.insert(base).second) {
+        !is_conditional(source, statement, loop) && (!breaks || is_touched_before(source, loop, element)) && seen.insert(base).second) {
       const bool ask = !may_be_touched(source, loop, element), others = touches_other_memory(loop, base);
       if ((ask && turns.empty()) || (others && !facts.alone(source, base, loop)) || !keep(source, loop, element, ask ? any : "", found)) return true;
       asked |= ask;

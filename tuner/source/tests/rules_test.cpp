@@ -128,6 +128,19 @@ TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
   EXPECT_THAT(memory, HasSubstr("const bool any = first[i] < first[i + 1];\n"));
 }
 
+TEST(Accumulate, TouchesNothingWhereATurnMayNotComeToTheElement) {
+  auto in = [](const std::string& loop) {
+    return after("accumulate", "__global__ void k(float *y, const float *a, int n, int m) {\n  int i = threadIdx.x;\n  " + loop + "\n}\n");
+  };
+  EXPECT_EQ(in("for (int j = 0; j < m; ++j) {\n    if (i >= n) break;\n    y[i] += a[j];\n  }"), "");
+  EXPECT_EQ(in("for (int j = 0; j < m; ++j)\n    i < n && (y[i] += a[j]);"), "");
+  EXPECT_EQ(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n - i; ++l)\n      if (a[l] > 0) continue;\n      else y[i] += a[l];"), "");
+  EXPECT_THAT(in("y[i] = 0;\n  for (int j = 0; j < m; ++j) {\n    if (a[j] < 0) break;\n    y[i] += a[j];\n  }"), HasSubstr("y_sum += a[j]"));
+  const std::string nest = in("for (int j = 0; j < m; ++j) {\n    for (int l = 0; l < n - i; ++l)\n      y[i] += a[l];\n  }");
+  EXPECT_THAT(nest, AllOf(HasSubstr("any"), Not(HasSubstr("y_sum = y[i];\n  for (int j")))) << "the inner loop alone";
+  EXPECT_THAT(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n; ++l)\n      y[i] += a[l];"), HasSubstr("float y_sum = y[i];\n  for (int j"));
+}
+
 TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
   auto in = [](const std::string& body) { return after("accumulate", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n"); };
   const std::string row = "  float *row = a + threadIdx.x * n;\n  float *mine = row + 1;\n", head = "  for (int i = 0; i < n; ++i)\n    mine[0] += ";
