@@ -11,6 +11,7 @@
 #include "extractor/scan/capacities.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/turnable_uses.h"
+#include "extractor/scan/whole_chunks.h"
 
 namespace kernelift {
 namespace {
@@ -29,7 +30,8 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
 
 class KnobTable {
  public:
-  KnobTable(const ParsedUnit& unit, const TurnableUses& uses, const Capacities& capacities) : unit_(unit), uses_(uses), capacities_(capacities) {}
+  KnobTable(const ParsedUnit& unit, const TurnableUses& uses, const Capacities& capacities, const WholeChunks& chunks)
+      : unit_(unit), uses_(uses), capacities_(capacities), chunks_(chunks) {}
 
   void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
     if (macro->isFunctionLike() || macro->tokens_empty()) return;
@@ -76,6 +78,7 @@ class KnobTable {
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && (!uses_.any_of(found.place) || uses_.only_repeats(found.place))) continue;
+      found.knob.divides_only = chunks_.divides_only(found.place);
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
       // As many as there is room for: more room is another answer.
       if (found.knob.grows_only && !found.knob.in_geometry && uses_.is_compared_with(found.place)) continue;
@@ -120,6 +123,7 @@ class KnobTable {
   const ParsedUnit& unit_;
   const TurnableUses& uses_;
   const Capacities& capacities_;
+  const WholeChunks& chunks_;
   std::map<std::tuple<std::string, uint64_t, std::string>, Found> knobs_;
 };
 
@@ -134,7 +138,9 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   Capacities capacities(uses, items);
   for (auto& one : closures) capacities.take(one.closure);
   capacities.judge();
-  KnobTable table(unit, uses, capacities);
+  WholeChunks chunks(uses, items);
+  for (auto& one : closures) chunks.take(one.closure);
+  KnobTable table(unit, uses, capacities, chunks);
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);
     for (auto* macro : closure.macros) table.macro(macro, kernel, false);

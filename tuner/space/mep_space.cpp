@@ -180,6 +180,11 @@ void MepSpace::Builder::add_knobs() {
         keep_from(parameters_.back(), knob.value);
         leave(knob.name + " below " + std::to_string(knob.value), "an array of that extent may be filled further by data that was not recorded");
       }
+      if (knob.divides_only) {
+        std::erase_if(parameters_.back().values, [&](int64_t value) { return value <= 0 || knob.value % value != 0; });
+        parameters_.back() = make_parameter(knob.name, parameters_.back().values, original_[knob.name]);
+        leave(knob.name + " other than divisors of " + std::to_string(knob.value), "the kernel deals out whole chunks of it and does not ask of each element whether there is one, so sizes may have to be multiples of it");
+      }
       if (!only_launches(knob)) made_.knobs_.push_back(knob.name);
     }
   }

@@ -109,6 +109,8 @@ struct Knob {
   std::vector<std::string> kernels; ///< Ids.
   /// An array's extent that data may fill up to: a smaller one could be too small for data that was not recorded.
   bool grows_only = false;
+  /// Work is dealt out in whole chunks of it: sizes have to be multiples of it, and then are of its divisors.
+  bool divides_only = false;
 };
 
 struct ScannedUnit {

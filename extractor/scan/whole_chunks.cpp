@@ -1,0 +1,169 @@
+// A walk notes products, quotients, stepped loops and comparisons; which of them are of a constant is asked when all is known.
+#include "extractor/scan/whole_chunks.h"
+
+#include <algorithm>
+
+#include "clang/AST/ExprCXX.h"
+
+namespace kernelift {
+namespace {
+
+using namespace clang;
+
+const ValueDecl* variable_in(const Expr* e) {
+  auto* reference = e ? llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts()) : nullptr;
+  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
+}
+
+/// What the loop steps by one, or by `step`.
+const ValueDecl* counter_of(const ForStmt* loop, const Expr*& step) {
+  step = nullptr;
+  const Expr* increment = loop->getInc() ? loop->getInc()->IgnoreParenImpCasts() : nullptr;
+  if (auto* unary = llvm::dyn_cast_or_null<UnaryOperator>(increment)) return variable_in(unary->getSubExpr());
+  auto* binary = llvm::dyn_cast_or_null<BinaryOperator>(increment);
+  if (!binary || !binary->isAssignmentOp()) return nullptr;
+  step = binary->getRHS();
+  return variable_in(binary->getLHS());
+}
+
+const Expr* first_of(const ForStmt* loop, const ValueDecl* counter) {
+  if (auto* declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
+    for (auto* one : declaration->decls())
+      if (auto* variable = llvm::dyn_cast<VarDecl>(one); variable && variable->getCanonicalDecl() == counter) return variable->getInit();
+  auto* set = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit());
+  return set && set->getOpcode() == BO_Assign ? set->getRHS() : nullptr;
+}
+
+void add_all(const Stmt* text, std::set<const Stmt*>& into) {
+  if (!text) return;
+  into.insert(text);
+  for (auto* child : text->children()) add_all(child, into);
+}
+
+bool names(const Stmt* text, bool (*builtin)(llvm::StringRef)) {
+  if (!text) return false;
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(text);
+  auto* member = llvm::dyn_cast<MemberExpr>(text);
+  auto* declaration = reference ? reference->getDecl() : member ? member->getMemberDecl() : nullptr;
+  if (declaration && declaration->getIdentifier() && builtin(declaration->getName())) return true;
+  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return names(hidden->getSourceExpr(), builtin);   // In `threadIdx.x`.
+  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return names(child, builtin); });
+}
+
+bool is_thread(llvm::StringRef name) { return name == "threadIdx" || name == "thread_rank" || name == "thread_index"; }
+bool is_builtin(llvm::StringRef name) { return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize"; }
+
+void add_variables(const Stmt* text, std::set<const ValueDecl*>& into) {
+  if (!text) return;
+  if (auto* expression = llvm::dyn_cast<Expr>(text))
+    if (auto* variable = variable_in(expression); variable && !is_constant(expression) && !is_builtin(variable->getName())) into.insert(variable);
+  for (auto* child : text->children()) add_variables(child, into);
+}
+
+}  // namespace
+
+void WholeChunks::take(const Closure& closure) {
+  for (int index : closure.items)
+    if (taken_.insert(index).second)
+      for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
+}
+
+bool WholeChunks::VisitFunctionDecl(FunctionDecl* function) {
+  if (function->doesThisDeclarationHaveABody() && is_host_only(function)) left_out_.insert(function->getBody());
+  return true;
+}
+
+bool WholeChunks::TraverseForStmt(ForStmt* loop) {
+  const Expr* step = nullptr;
+  auto* counter = counter_of(loop, step);
+  if (counter && step) chunked_.push_back({nullptr, step, {loop}});
+  all_loops_.push_back(loop);
+  loops_.push_back(loop);
+  const bool go_on = DynamicRecursiveASTVisitor::TraverseForStmt(loop);
+  loops_.pop_back();
+  return go_on;
+}
+
+void WholeChunks::ask(const Expr* side) {
+  std::set<const Stmt*> condition;
+  if (!loops_.empty()) add_all(loops_.back()->getCond(), condition);
+  asked_.push_back({side, loops_, condition.contains(side) ? loops_.back() : nullptr});
+}
+
+bool WholeChunks::VisitBinaryOperator(BinaryOperator* op) {
+  if (op->isComparisonOp()) ask(op->getLHS()), ask(op->getRHS());
+  if (!op->getType()->isDependentType() && !op->getType()->isIntegerType()) return true;
+  if (op->getOpcode() == BO_Div || op->getOpcode() == BO_DivAssign) quotients_.push_back(op);
+  // Rows and columns of a table of the kernel's own have no size beyond it.
+  if (op->getOpcode() != BO_Mul || in_tables_.contains(op)) return true;
+  if (!is_constant(op->getLHS())) chunked_.push_back({op->getLHS(), op->getRHS(), loops_});
+  if (!is_constant(op->getRHS())) chunked_.push_back({op->getRHS(), op->getLHS(), loops_});
+  return true;
+}
+
+/// `min(K, m - k)`
+bool WholeChunks::VisitCallExpr(CallExpr* call) {
+  auto* callee = call->getDirectCallee();
+  if (callee && callee->getIdentifier() && callee->getName().contains("min") && call->getNumArgs() == 2) ask(call->getArg(0)), ask(call->getArg(1));
+  return true;
+}
+
+bool WholeChunks::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
+  const Expr* base = element->getBase()->IgnoreParenImpCasts();
+  if (base->getType()->isArrayType()) add_all(element->getIdx(), in_tables_);
+  return true;
+}
+
+bool WholeChunks::is_of_thread(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+  if (!text) return false;
+  if (names(text, is_thread)) return true;
+  std::set<const ValueDecl*> variables;
+  add_variables(text, variables);
+  return std::any_of(variables.begin(), variables.end(), [&](auto* variable) {
+    if (!seen.insert(variable).second) return false;
+    auto& given = uses_.given_to(variable);
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_thread(value, seen); });
+  });
+}
+
+bool WholeChunks::is_of_thread(const Stmt* text) const {
+  std::set<const ValueDecl*> seen;
+  return is_of_thread(text, seen);
+}
+
+bool WholeChunks::is_asked(Place constant, const Chunked& chunked) const {
+  const Expr* step = nullptr;
+  std::set<const ValueDecl*> numbers;
+  if (chunked.number) add_variables(chunked.number, numbers);
+  else numbers.insert(counter_of(chunked.loops.back(), step));
+  const bool threads_own = chunked.number && is_of_thread(chunked.number);
+  return std::any_of(asked_.begin(), asked_.end(), [&](auto& asked) {
+    auto leading = uses_.leading_to(asked.side);
+    auto has = [&](const ValueDecl* variable) { return leading.contains(variable->getLocation()); };
+    if (!chunked.number && asked.head == chunked.loops.back()) return false;   // Of a chunk's first.
+    if (!std::all_of(numbers.begin(), numbers.end(), has) || (chunked.number && !leading.contains(constant))) return false;
+    // Beside the chunk's number there is that of the element in it: a counter up to the constant, or a thread's.
+    if (!threads_own && is_of_thread(asked.side)) return true;
+    return std::any_of(all_loops_.begin(), all_loops_.end(), [&](auto* loop) {
+      const Expr* by = nullptr;
+      auto* counter = counter_of(loop, by);
+      return counter && !numbers.contains(counter) && loop->getCond() && leads(constant, loop->getCond()) && has(counter);
+    });
+  });
+}
+
+bool WholeChunks::divides_only(SourceLocation constant) const {
+  for (auto* quotient : quotients_) {
+    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) || is_of_thread(quotient->getLHS())) continue;
+    if (!leads(constant, quotient->getLHS())) return true;   // (n + K - 1) / K has it in both.
+  }
+  return std::any_of(chunked_.begin(), chunked_.end(), [&](auto& chunked) {
+    if (!leads(constant, chunked.chunk) || (chunked.number && leads(constant, chunked.number))) return false;
+    const Expr* step = nullptr;
+    // Threads that take turns come to each element by itself.
+    if (!chunked.number && is_of_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step)))) return false;
+    return !is_asked(constant, chunked);
+  });
+}
+
+}  // namespace kernelift
