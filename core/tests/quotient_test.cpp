@@ -54,6 +54,9 @@ TEST(Quotient, KnowsWhichParametersHoldTheSizesThatAreCovered) {
   EXPECT_EQ(covered({"(s.n + 63) / 64"}), "1n ");
   EXPECT_EQ(covered({"(s.m + 63) / 64"}), "1m 4 ");
   EXPECT_EQ(covered({"16"}), "any");
+  EXPECT_EQ(covered({"(n / 2 + 63) / 64"}), "") << "half of what it is told";
+  EXPECT_EQ(covered({"(2 * n + 63) / 64"}), "2 3 ");
+  EXPECT_EQ(covered({"(n * m + 63) / 64"}), "2 3 ");
   EXPECT_EQ(covered({"(n + 63) / 64", "16"}), "2 3 ");
   EXPECT_EQ(covered({"(n + 63) / 64", "(s.n + 63) / 64"}), "") << "no guard asks of both";
 }

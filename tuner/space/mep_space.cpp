@@ -293,10 +293,12 @@ std::string MepSpace::Builder::objection_of_kernel(int axis) const {
   for (auto* site : mep_.all_launches()) {
     auto grid = Expression::parse(site->grid[axis]);
     std::set<std::string> sizes;
+    bool told = false;
     for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
-      for (auto& variable : grid->variables())
-        if (mentions(site->argument_text[p], variable.substr(0, variable.find('.')))) sizes.insert(mep_.parameters[p].name);
-    if (lacks_guard(parent_.source, sizes)) return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
+      for (auto& variable : grid->variables()) told |= !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
+    for (size_t p : covered_parameters(mep_, *site, axis))
+      if (p < mep_.parameters.size()) sizes.insert(mep_.parameters[p].name);
+    if ((told && sizes.empty()) || lacks_guard(parent_.source, sizes, axis)) return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
   }
   return {};
 }

@@ -63,11 +63,26 @@ bool is_assignment(const std::string& text, size_t at) {
   return text[at] == '=' && at > 0 && text.substr(at + 1, 1) != "=" && std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
 }
 
-/// Adds `row` for `row = i / w` where i is one of the words. True where anything was new.
-bool add_made(const std::string& piece, std::set<std::string>& words) {
+/// Is no more than the largest of the sizes that it is made of, or their product: not `n + 2`, `2 * n` or `n << 1`.
+bool is_no_more(const std::string& text, const std::set<std::string>& sizes) {
+  if (mentions(text, "min")) return true;
+  if (mentions(text, "max") || text.find('+') != text.npos || text.find("<<") != text.npos) return false;
+  const std::string around = " \t\n()";
+  for (size_t at = text.find('*'); at != text.npos; at = text.find('*', at + 1)) {
+    const size_t right = text.find_first_not_of(around, at + 1);
+    size_t end = at > 0 ? text.find_last_not_of(around, at - 1) : text.npos, begin = end == text.npos ? 0 : end + 1;
+    while (end != text.npos && begin > 0 && word_character(text[begin - 1])) --begin;
+    if (end == text.npos || right == text.npos) return false;
+    if (!sizes.contains(text.substr(begin, end + 1 - begin)) || !sizes.contains(text.substr(right, end_of_word(text, right) - right))) return false;
+  }
+  return true;
+}
+
+/// Adds `row` for `row = i / w` where i is one of the words; of sizes, what is no more than they are. True where anything was new.
+bool add_made(const std::string& piece, std::set<std::string>& words, bool sizes) {
   const size_t before = words.size();
   for (size_t at = 1; at < piece.size(); ++at)
-    if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words))
+    if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words) && (!sizes || is_no_more(piece.substr(at + 1), words)))
       if (std::string name = name_before(piece, at); !name.empty()) words.insert(name);
   return words.size() != before;
 }
@@ -141,8 +156,16 @@ Accesses::Sides Accesses::sides(const std::string& condition) const {
       other |= compares;
       continue;
     }
-    const bool turned = !mentions_any(part.substr(0, sign), words_.blocks), negated = part.find("!(") < sign;
-    ((part[sign] == '<') != (turned != negated) ? below : above) = true;
+    const bool equal = part.substr(sign + 1, 1) == "=";
+    std::string place = part.substr(0, sign), limit = part.substr(sign + (equal ? 2 : 1));
+    const bool turned = !mentions_any(place, words_.blocks), negated = part.find("!(") < sign;
+    if (turned) std::swap(place, limit);
+    const bool lower = (part[sign] == '<') != (turned != negated);
+    // `i <= n` lets in one more, and so do `i - 1 < n` and `i < n + 1`.
+    const bool strict = lower == (equal == negated);
+    const bool holds = is_no_more(limit, words_.limits) && (strict || limit.find('-') != limit.npos) && place.find('-') == place.npos;
+    if (holds) (lower ? below : above) = true;
+    else other = true;
   }
   const bool any = condition.find("||") != condition.npos, all = condition.find("&&") != condition.npos;
   return {below && !any, above && !all && !other};
@@ -186,7 +209,9 @@ Accesses::Read Accesses::statement(size_t at, bool guarded) {
     const bool macro = body < code_.size() && code_[body] == '{';
     const bool loop = word == "for" || word == "while" || word == "switch";
     if (loop || macro) {
-      guarded |= asks(inside) || (macro && !loop && mentions_any(inside, words_.limits));
+      size_t first = word == "for" ? inside.find(';') : inside.npos;
+      const std::string condition = first == inside.npos ? inside : inside.substr(first + 1, inside.find(';', first + 1) - first - 1);
+      guarded |= (loop ? sides(condition).inside : asks(inside)) || (macro && !loop && mentions_any(inside, words_.limits));
       reads(inside, guarded);
       return {statement(body, guarded).end};
     }
@@ -251,8 +276,12 @@ void Accesses::expression(const std::string& text, bool guarded) {
 
 }  // namespace
 
-bool lacks_guard(std::string_view source, const std::set<std::string>& sizes) {
-  const std::string code = blank_comments(std::string(source));
+bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, int axis) {
+  std::string code = blank_comments(std::string(source));
+  // Who compares its place along another axis is not held to a size along this one.
+  for (size_t at : whole_words(code, "blockIdx"))
+    if (code.compare(at + 8, 1, ".") == 0 && at + 9 < code.size() && std::string_view("xyz").find(code[at + 9]) != std::string_view::npos && code[at + 9] != "xyz"[axis])
+      code.replace(at, 8, "otherIdx");
   Words words;
   words.limits = sizes;
   if (!mentions(code, "blockIdx")) return false;
@@ -267,7 +296,7 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes) {
   for (bool more = true; more;) {
     more = false;
     for (auto* made : {&words.blocks, &words.threads, &words.limits})
-      for (auto& piece : pieces) more |= add_made(piece, *made);
+      for (auto& piece : pieces) more |= add_made(piece, *made, made == &words.limits);
   }
   auto compares = [&](const std::string& piece) { return mentions_any(piece, words.blocks) && mentions_any(piece, words.limits); };
   for (auto& piece : pieces) {   // min(i, n - 1): whoever is past the end does what the last one does.

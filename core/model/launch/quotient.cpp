@@ -77,6 +77,23 @@ std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis)
 
 namespace {
 
+/// Whatever the sizes are, `argument` is no more than the dividend: `n` and `n - 1` of `n + 63`, and not `2 * n`, or `n` of `n / 2 + 63`.
+bool is_no_more(const std::string& argument, const Expression& dividend, const Bindings& knobs) {
+  auto told = Expression::parse(argument);
+  if (!told.ok()) return false;
+  auto names = dividend.variables(), more = told->variables();
+  names.insert(more.begin(), more.end());
+  for (int64_t turn = 0; turn < 8; ++turn) {
+    Bindings values = knobs;
+    int64_t place = 0;   // Each size the largest in some turn.
+    for (auto& name : names)
+      if (!knobs.contains(name)) values[name] = turn == 0 ? 1 : (place++ + turn) % 3 == 0 ? 1000003 : 11 + 37 * turn;
+    auto covered = dividend.evaluate(values), size = told->evaluate(values);
+    if (!covered.ok() || !size.ok() || *size > *covered) return false;
+  }
+  return true;
+}
+
 /// Nothing where the grid is always the same.
 std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bindings& knobs, int axis) {
   auto grid = Expression::parse(site.grid[axis]);
@@ -89,14 +106,24 @@ std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bi
     if (knobs.contains(name) || own.contains(name)) continue;
     const size_t dot = std::min(name.find('.'), name.size());
     for (size_t p = 0; p < site.argument_text.size(); ++p) {
-      if (site.argument_text[p] == name.substr(0, dot)) covered.insert({p, dot == name.size() ? "" : name.substr(dot + 1)});
-      else if (!whole_words(site.argument_text[p], name).empty()) covered.insert({p, ""});
+      const bool whole = site.argument_text[p] == name.substr(0, dot);
+      if (!whole && whole_words(site.argument_text[p], name).empty()) continue;
+      if (is_no_more(whole ? name : site.argument_text[p], quotient->dividend, knobs)) covered.insert({p, whole && dot != name.size() ? name.substr(dot + 1) : ""});
     }
   }
   return covered;
 }
 
 }  // namespace
+
+std::set<size_t> covered_parameters(const Mep& mep, const LaunchSite& site, int axis) {
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  std::set<size_t> parameters;
+  if (auto covered = covered_by(site, knobs, axis))
+    for (auto& size : *covered) parameters.insert(size.parameter);
+  return parameters;
+}
 
 std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis) {
   Bindings knobs;

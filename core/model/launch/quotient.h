@@ -35,6 +35,9 @@ struct CoveredSize {
   std::string member;                ///< "n", "box.n"; empty: the parameter itself.
   auto operator<=>(const CoveredSize&) const = default;
 };
+/// Of one launch, the parameters that are or hold such a size. It is no more than the grid covers: of 2 * n threads' work, or n of
+/// which half is covered, a guard would let in whoever comes behind.
+std::set<size_t> covered_parameters(const Mep& mep, const LaunchSite& site, int axis);
 /// Those that every known launch covers along the axis. A guard that asks of another, `first + i < total`, lets in whoever comes
 /// past the part that the launch was for. None where launches are not known. nullopt: the grids are the same whatever the sizes.
 std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis);

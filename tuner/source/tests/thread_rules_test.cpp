@@ -111,7 +111,8 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCove
   EXPECT_FALSE(divides("first + i >= total", {{2, ""}})) << "upd<<<(chunk + 255) / 256, 256>>>(x, first, chunk, total)";
   EXPECT_TRUE(divides("i >= chunk", {{2, ""}}));
   EXPECT_TRUE(divides("i + 1 >= chunk", {{2, ""}}));
-  EXPECT_FALSE(divides("i - 1 >= chunk", {{2, ""}})) << "one more than are covered";
+  for (auto* more : {"i - 1 >= chunk", "i > chunk", "chunk < i", "i >= chunk + 1", "i >= 2 * chunk", "i >= chunk << 1"}) EXPECT_FALSE(divides(more, {{2, ""}})) << more << ": more than are covered";
+  for (auto* same : {"i > chunk - 1", "chunk <= i", "chunk - 1 < i", "i >= chunk * chunk"}) EXPECT_TRUE(divides(same, {{2, ""}})) << same;
   EXPECT_FALSE(divides("i + first >= chunk", {{2, ""}}));
   EXPECT_TRUE(divides("i >= b.n", {{4, "n"}}));
   EXPECT_FALSE(divides("i >= b.all", {{4, "n"}}));

@@ -7,7 +7,7 @@ namespace kernelift {
 namespace {
 
 bool lacks(const std::string& body, const std::string& before = "") {
-  return lacks_guard(before + "__global__ void __launch_bounds__(256) k(float* out, const float* in, int n, int m) {\n" + body + "\n}\n", {"n"});
+  return lacks_guard(before + "__global__ void __launch_bounds__(256) k(float* out, const float* in, int n, int m) {\n" + body + "\n}\n", {"n"}, 0);
 }
 const std::string kIndex = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n";
 
@@ -29,6 +29,21 @@ TEST(SizeGuard, IsOnTheSideThatIsInside) {
   for (auto* guarded : {"if (n > i) out[i] = 1;", "if (i >= n || m > 5) return;\nout[i] = 1;", "if (!(i >= n)) out[i] = 0;", "const bool past = i >= n;\nif (past) return;\nout[i] = 1;",
                         "if (n <= i) return;\nout[i] = 1;", "if (i < n && m > 5) out[i] = 1;"})
     EXPECT_FALSE(lacks(kIndex + guarded)) << guarded;
+}
+
+TEST(SizeGuard, LetsInNobodyBehindWhatIsCovered) {
+  for (auto* bare : {"if (i > n) return;\nout[i] = 1;", "if (i <= n) out[i] = 1;", "if (n >= i) out[i] = 1;", "if (!(i > n)) out[i] = 1;", "if (i < n + 2) out[i] = 1;", "if (i < 2 * n) out[i] = 1;",
+                     "if (i - 1 < n) out[i] = 1;", "const int end = n * m;\nif (i < end) out[i] = 1;", "for (int j = i; j <= n; j += m) out[j] = 1;", "if (i < n << 1) out[i] = 1;"})
+    EXPECT_TRUE(lacks(kIndex + bare)) << bare;
+  for (auto* guarded : {"if (i > n - 1) return;\nout[i] = 1;", "if (i <= n - 1) out[i] = 1;", "if (!(i > n - 1)) out[i] = 1;", "if (i + 1 < n) out[i] = 1;", "if (i < n / 2) out[i] = 1;", "if (4 * i < n) out[i] = 1;",
+                        "const int all = n * n;\nif (i < all) out[i] = 1;", "const int end = min(n, m + 4);\nif (i < end) out[i] = 1;", "while (i < n) { out[i] = 1; i += m; }"})
+    EXPECT_FALSE(lacks(kIndex + guarded)) << guarded;
+}
+
+TEST(SizeGuard, IsOfTheAxis) {
+  const std::string text = "__global__ void k(float* out, int n) {\n  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n  if (y >= n) return;\n  out[y * n + x] = 1;\n}\n";
+  EXPECT_TRUE(lacks_guard(text, {"n"}, 0)) << "a square, of which the rows are asked for";
+  EXPECT_FALSE(lacks_guard(text, {"n"}, 1));
 }
 
 TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
@@ -66,7 +81,7 @@ TEST(SizeGuard, IsBelievedWhereTheTextCannotTell) {
 TEST(SizeGuard, EndsOnTextThatDoesNot) {
   for (auto* text : {"", "__global__", "__global__ void k(", "__global__ void k() {", "__global__ void k(int n) { if (blockIdx.x < n", "__global__ void k(int n) { a[blockIdx.x] = n; } }",
                      "__global__ void k(int n) { for (;;) { do { switch", "__global__ void k(int n) { )]} blockIdx.x = n"})
-    lacks_guard(text, {"n"});
+    lacks_guard(text, {"n"}, 0);
 }
 
 TEST(SizeGuard, EndsOnTextThatIsBroken) {
@@ -82,7 +97,7 @@ TEST(SizeGuard, EndsOnTextThatIsBroken) {
       if (next(2) == 0) text.erase(at, next(12));
       else text.insert(at, 1, odd[next(odd.size())]);
     }
-    lacks_guard(text, {"n"});
+    lacks_guard(text, {"n"}, 0);
   }
 }
 

@@ -176,6 +176,12 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
   walk(expression, [&](const clang::Stmt* statement) {
     if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement); difference && difference->getOpcode() == clang::BO_Sub)
       good &= !variables_in(difference->getLHS()).contains(index);   // `i - 1 < n` lets in one more.
+    // And so does `i < n + 1`, or `i < 2 * n`.
+    if (auto* more = llvm::dyn_cast<clang::BinaryOperator>(statement); more && !variables_in(more).contains(index)) {
+      good &= more->getOpcode() != clang::BO_Add && more->getOpcode() != clang::BO_Shl && more->getOpcode() != clang::BO_Or;
+      if (more->getOpcode() == clang::BO_Mul) good &= !variables_in(more->getLHS()).empty() && !variables_in(more->getRHS()).empty();
+    }
+    good &= !llvm::isa<clang::AbstractConditionalOperator>(statement);
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (!good || !variable || variable == index) return good;
@@ -207,6 +213,16 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
 bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, const clang::Expr* part, const clang::VarDecl* index) {
   constexpr int kDepth = 4;   // Of variables made from others.
   if (!facts.covered[axis]) return true;
+  if (auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts()); asks && asks->isRelationalOp()) {
+    const bool turned = !variables_in(asks->getLHS()).contains(index);
+    const auto kind = turned ? clang::BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
+    auto* limit = llvm::dyn_cast<clang::BinaryOperator>((turned ? asks->getLHS() : asks->getRHS())->IgnoreParenImpCasts());
+    clang::Expr::EvalResult less;
+    // `i <= n - 1`, or whoever is `> n - 1` leaves. Of n, one more would stay.
+    const bool one_less = limit && limit->getOpcode() == clang::BO_Sub && !limit->getRHS()->isValueDependent() && limit->getRHS()->EvaluateAsInt(less, source.context()) &&
+                          less.Val.getInt().isStrictlyPositive();
+    if ((kind == clang::BO_GT || kind == clang::BO_LE) && !one_less) return false;
+  }
   auto* kernel = source.kernel(facts.kernel);
   size_t sizes = 0;
   return kernel && of_covered_sizes(source, kernel, *facts.covered[axis], part, index, kDepth, sizes) && sizes > 0;
