@@ -9,6 +9,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "core/base/places.h"
 
 namespace kernelift {
 namespace {
@@ -165,7 +166,9 @@ Arguments in_words_of(const HostCall& caller, const Arguments& arguments) {
 void add_pairs(const Arguments& arguments, std::vector<std::pair<size_t, size_t>>& pairs) {
   for (size_t second = 1; second < arguments.size(); ++second)
     for (size_t first = 0; first < second; ++first) {
-      bool one = std::any_of(arguments[first].begin(), arguments[first].end(), [&](auto& base) { return arguments[second].contains(base); });
+      bool one = std::any_of(arguments[first].begin(), arguments[first].end(), [&](auto& base) {
+        return std::any_of(arguments[second].begin(), arguments[second].end(), [&](auto& other) { return may_be_one_place(base, other); });
+      });
       if (std::pair pair{first, second}; one && std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
     }
 }

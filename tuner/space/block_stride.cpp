@@ -284,6 +284,29 @@ bool owns_elements(std::string_view text, const Judges& judges) {
   });
 }
 
+/// The number goes where names are not followed: `int t{threadIdx.x}`, `int t(threadIdx.x)`, `me.t = threadIdx.x`, `#define tx threadIdx.x`.
+bool is_hidden(std::string_view text, const std::string& thread) {
+  auto last = [&](size_t end) { return end == 0 ? text.npos : text.find_last_not_of(" \t\n", end - 1); };
+  for (size_t at : whole_words(text, thread)) {
+    const size_t line = text.rfind('\n', at), begin = text.find_first_not_of(" \t", line == text.npos ? 0 : line + 1);
+    if (begin < at && text[begin] == '#') return true;
+    const size_t before = last(at);
+    if (before == text.npos) continue;
+    const size_t name_end = last(before);
+    if (text[before] == '{' && name_end != text.npos && word_character(text[name_end])) return true;
+    size_t name = name_end == text.npos ? 0 : name_end + 1;
+    while (name > 0 && word_character(text[name - 1])) --name;
+    const size_t type = last(name);
+    if (text[before] == '(' && name_end != text.npos && name <= name_end && type != text.npos && word_character(text[type])) {
+      size_t word = type + 1;
+      while (word > 0 && word_character(text[word - 1])) --word;
+      if (const auto is = text.substr(word, type + 1 - word); is != "return" && is != "else" && is != "case" && is != "do") return true;
+    }
+    if (text[before] == '=' && name_end != text.npos && name > 0 && (text[name - 1] == '.' || text[name - 1] == '>')) return true;
+  }
+  return false;
+}
+
 /// And what is made of one of them, names of `others` aside.
 void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, const std::set<std::string>& others) {
   for (size_t before = 0; before != names.size();) {
@@ -297,6 +320,7 @@ void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, 
 
 bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread) {
   const std::string text = blank_comments(source);
+  if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> threads{thread}, alone{thread};  // What depends on the thread; what is its number.
   for (size_t before = 0; before != sizes.size() + threads.size() + alone.size();) {
@@ -323,6 +347,54 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
   add_known(text, known);
   const Judges judges{alone, known};
   return !stepped.empty() && !compares(text, judges) && !chooses(text, judges) && !owns_elements(text, judges);
+}
+
+bool elements_follow_block(std::string_view source, const std::set<std::string>& given, const std::string& thread) {
+  const std::string text = blank_comments(source);
+  if (is_hidden(text, thread)) return false;
+  const std::vector<Assignment> all = assignments(text);
+  std::set<std::string> sizes = given, placed{"blockIdx"}, alone{thread}, stepped;
+  for (size_t before = 0; before != sizes.size() + placed.size() + alone.size();) {
+    before = sizes.size() + placed.size() + alone.size();
+    for (auto& one : all) {
+      if (holds(one.value, placed)) placed.insert(one.name);
+      else if (holds(without_indices(one.value), alone)) alone.insert(one.name);
+      else if (!one.adds && holds(one.value, sizes) && !holds(one.value, {one.name})) sizes.insert(one.name);
+    }
+  }
+  for (auto& one : all)
+    if (one.adds || holds(one.value, {one.name})) stepped.insert(one.name);
+  for (auto& name : stepped) alone.erase(name);
+  std::set<std::string> known = sizes, constants;
+  add_known(text, known), add_known(text, constants);
+  // `for (int u = 0; u < blockDim.x; ++u)`: as far as the block goes.
+  for (auto& loop : headers(text, "for")) {
+    const size_t sign = loop.condition.find('<');
+    if (sign == loop.condition.npos) continue;
+    const std::string limit = loop.condition.substr(sign + 1), counter = trimmed(std::string_view(loop.condition).substr(0, sign));
+    if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
+  }
+  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string array(text.substr(begin, at - begin));
+    if (array.empty()) continue;
+    const std::string index(text.substr(at + 1, past_bracket(text, at) - at - 2));
+    const auto names = names_in(index);
+    const bool of_thread = !names.empty() && holds(index, alone) && std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
+    if (!of_thread) continue;
+    bool shared = false, by_others = false;
+    for (size_t use : whole_words(text, array)) {
+      const size_t line = text.find_last_of(";{}", use);
+      const bool declared = text.substr(line == text.npos ? 0 : line, use - (line == text.npos ? 0 : line)).find("__shared__") != text.npos;
+      shared |= declared;
+      const size_t open = use + array.size();
+      if (declared || text.substr(open, 1) != "[") continue;
+      for (auto& name : names_in(text.substr(open + 1, past_bracket(text, open) - open - 2))) by_others |= !alone.contains(name) && !known.contains(name);
+    }
+    if (!shared || by_others) return false;
+  }
+  return true;
 }
 
 }  // namespace kernelift

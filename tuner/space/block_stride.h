@@ -13,4 +13,8 @@ namespace kernelift {
 /// no turns. Works on text alone; what it does not understand takes none.
 bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread);
 
+/// Of a kernel whose grid follows the block: false where elements are a thread's by its number alone, of an array of the program's, or
+/// of one of the block's own that data or other numbers lead into, such as 256 bins that 256 threads clear. Fewer threads leave some alone.
+bool elements_follow_block(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
+
 }  // namespace kernelift

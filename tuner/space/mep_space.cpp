@@ -303,18 +303,25 @@ std::string MepSpace::Builder::objection_of_kernel(int axis) const {
   return {};
 }
 
+/// What the kernel's text calls the block's size.
+static std::set<std::string> size_names(int axis, const std::string& knob) {
+  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]};
+  if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
+  return sizes;
+}
+
 std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob) const {
   std::string why = objection_of_sites(axis, to, knob);
   if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
   if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
+  if (why.empty() && to < from && !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "elements of some array are a thread's by its number alone, and fewer threads would leave some of them alone";
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }
 
 bool MepSpace::Builder::may_shrink(int axis, const std::string& knob) const {
-  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]};
-  if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
-  return takes_turns(parent_.source, sizes, std::string("threadIdx.") + "xyz"[axis]);
+  return takes_turns(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]);
 }
 
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/places.h"
 #include "tuner/source/rules/kernel_source.h"
 
 namespace kernelift {
@@ -83,7 +84,8 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
     }
     different.emplace(site.enclosing, all);
     for (auto& [base, parameters] : ways)
-      if (parameters.size() > 1) shared.insert(parameters.begin(), parameters.end());
+      for (auto& [other, more] : ways)
+        if (base == other ? parameters.size() > 1 : may_be_one_place(base, other)) shared.insert(parameters.begin(), parameters.end()), shared.insert(more.begin(), more.end());
     for (auto& [first, second] : site.one_memory)
       if (pointers.contains(first) && pointers.contains(second)) shared.insert({first, second});
   }

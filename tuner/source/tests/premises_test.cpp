@@ -31,6 +31,7 @@ TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
   EXPECT_EQ(shared_at({{"(const float *)a", "static_cast<float *>( a ) + n * 2", "n"}}), (Set{0, 1}));
   EXPECT_EQ(shared_at({{"&grid->u[0]", "&grid->u[first[1] + n]", "n"}}), (Set{0, 1}));
   EXPECT_EQ(shared_at({{"f[now]", "f[1 - now]", "n"}}), Set{});
+  EXPECT_EQ(shared_at({{"f[to]", "f[from]", "n"}}), (Set{0, 1})) << "step(2, 2)";
   EXPECT_EQ(shared_at({{"d.u", "d.v + n", "n"}}), Set{});
   EXPECT_EQ(shared_at({{"nullptr", "nullptr", "n"}}), Set{});
 }

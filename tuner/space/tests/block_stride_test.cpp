@@ -67,6 +67,30 @@ TEST(BlockStride, IsNotAnElementOfEachThread) {
   EXPECT_TRUE(turns(bins + "for (int b = threadIdx.x; b < 256; b += blockDim.x) bins[b] = 0;\n" + loop + "atomicAdd(&bins[data[i]], 1);"));
 }
 
+TEST(BlockStride, IsNotSeenBehindNamesThatAreNotFollowed) {
+  const std::string loop = "for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = in[i];\n";
+  EXPECT_FALSE(turns(loop + "const unsigned t{threadIdx.x};\nif (t < n) out[t] = 0;"));
+  EXPECT_FALSE(turns(loop + "const unsigned t(threadIdx.x);\nif (t < n) out[t] = 0;"));
+  EXPECT_FALSE(turns(loop + "me.t = threadIdx.x;\nif (me.t < n) out[me.t] = 0;"));
+  EXPECT_FALSE(turns(loop + "if (tx < n) out[tx] = 0;", "blockDim.x", "#define tx threadIdx.x\n"));
+  EXPECT_TRUE(turns(loop + "if (n > 2) return;\nelse if (threadIdx.x == 0) out[0] = sum(threadIdx.x) + int(threadIdx.x);", "blockDim.x", "")) << "a call, and a cast";
+}
+
+TEST(BlockStride, OfAGridThatFollowsTheBlockLeavesNoElementToAThreadsNumber) {
+  const std::string place = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nint t = threadIdx.x;\n";
+  auto follow = [&](const std::string& body) {
+    return elements_follow_block("#define R 2\n__global__ void k(float* out, const float* in, int n) {\n" + place + body + "\n}\n", {"blockDim.x"}, "threadIdx.x");
+  };
+  for (auto* good : {"if (i < n) out[i] = in[i];", "__shared__ float tile[256];\nfor (int first = 0; first < n; first += blockDim.x) {\n  tile[t] = in[first + t];\n  __syncthreads();\n  for (int u = 0; u < blockDim.x; ++u) s += tile[u];\n}\nout[i] = s;",
+                     "__shared__ float sums[256];\nsums[t] = in[i];\nfor (int h = blockDim.x / 2; h > 0; h >>= 1) if (t < h) sums[t] += sums[t + h];\nif (t == 0) out[blockIdx.x] = sums[0];",
+                     "__shared__ float tile[260];\ntile[t + R] = in[i];\nout[i] = tile[t] + tile[t + R + 1];", "__shared__ int bins[64];\nfor (int b = t; b < 64; b += blockDim.x) bins[b] = 0;\natomicAdd(&bins[data[i]], 1);",
+                     "float mine[4];\nmine[n % 4] = in[i];\nout[i] = mine[0];", "for (int k = 0; k < n; ++k) out[k * n + i] = in[t + k * blockDim.x];"})
+    EXPECT_TRUE(follow(good)) << good;
+  for (auto* bad : {"__shared__ int bins[256];\nbins[t] = 0;\natomicAdd(&bins[data[i]], 1);\natomicAdd(&out[t], bins[t]);", "__shared__ float table[256];\ntable[t] = in[t];\nout[i] = table[which[i]];",
+                    "out[i] = in[threadIdx.x];", "__shared__ int bins[256];\nbins[t] = 0;\nint c = data[i];\nbins[c]++;"})
+    EXPECT_FALSE(follow(bad)) << bad;
+}
+
 TEST(BlockStride, EndsOnTextThatIsBroken) {
   const std::string whole = "#define M(a, b) ((a) < b)\n__device__ int f(int i, int w) { return i < w; }\n__global__ void k(float* a, int n) {\n"
                             "  for (int i = threadIdx.x; i < n; i += blockDim.x) { if (f(i, n) && M(threadIdx.x, 3)) a[i] = min(i, 4); }\n  switch (threadIdx.x) { case 1: n <<= 2; }\n}\n";
