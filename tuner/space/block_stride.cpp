@@ -9,99 +9,10 @@
 
 #include "core/base/words.h"
 #include "tuner/space/knob_text.h"
+#include "tuner/space/statement_text.h"
 
 namespace kernelift {
 namespace {
-
-bool holds(std::string_view text, const std::set<std::string>& names) {
-  return std::ranges::any_of(names, [&](auto& name) { return !whole_words(text, name).empty(); });
-}
-
-std::string trimmed(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-  return begin == text.npos ? "" : std::string(text.substr(begin, end - begin + 1));
-}
-
-/// The end of the expression that begins at `at`: what separates it from the next, or closes what is around it.
-size_t end_of_expression(std::string_view text, size_t at) {
-  for (int depth = 0; at < text.size(); ++at) {
-    if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
-    else if (std::string_view(")]}").find(text[at]) != std::string_view::npos && --depth < 0) return at;
-    else if (depth == 0 && (text[at] == ';' || text[at] == ',')) return at;
-  }
-  return at;
-}
-
-/// The end of what begins with the bracket at `at`, its partner included.
-size_t past_bracket(std::string_view text, size_t at) {
-  int depth = 0;
-  do {
-    if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
-    if (std::string_view(")]}").find(text[at]) != std::string_view::npos) --depth;
-  } while (++at < text.size() && depth > 0);
-  return at;
-}
-
-/// `name = value`, or `name += value`, where both are plain.
-struct Assignment {
-  size_t at = 0;
-  std::string name, value;
-  bool adds = false;
-};
-
-std::vector<Assignment> assignments(std::string_view text) {
-  std::vector<Assignment> found;
-  for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
-    if (at == 0 || text.substr(at + 1, 1) == "=" || std::string_view("=!<>-*/%&|^").find(text[at - 1]) != std::string_view::npos) continue;
-    const bool adds = text[at - 1] == '+';
-    size_t end = adds ? at - 1 : at;
-    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
-    size_t begin = end;
-    while (begin > 0 && word_character(text[begin - 1])) --begin;
-    if (begin == end || (begin > 0 && (text[begin - 1] == '.' || text[begin - 1] == '>'))) continue;
-    found.push_back({at, std::string(text.substr(begin, end - begin)), trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)), adds});
-  }
-  return found;
-}
-
-/// What is between the parentheses behind each `word`, and where what it governs ends.
-struct Header {
-  size_t begin = 0, end = 0;
-  std::string condition;
-};
-
-std::vector<Header> headers(std::string_view text, std::string_view word) {
-  std::vector<Header> found;
-  for (size_t at : whole_words(text, word)) {
-    const size_t open = text.find_first_not_of(" \t\n", at + word.size());
-    if (open == text.npos || text[open] != '(') continue;
-    const size_t close = past_bracket(text, open);
-    std::string_view inside = text.substr(open + 1, close - open - 2);
-    if (word == "for") {
-      const size_t first = inside.find(';'), second = first == inside.npos ? first : inside.find(';', first + 1);
-      if (second == inside.npos) continue;
-      inside = inside.substr(first + 1, second - first - 1);
-    }
-    const size_t body = std::min(text.find_first_not_of(" \t\n", close), text.size());
-    size_t end = body;
-    if (body < text.size() && text[body] == '{') end = past_bracket(text, body);
-    else while (end < text.size() && text[end] != ';') end = text[end] == '(' || text[end] == '{' ? past_bracket(text, end) : end + 1;
-    found.push_back({at, end, std::string(inside)});
-  }
-  return found;
-}
-
-/// Without what is between square brackets: which element it is says nothing of its value.
-std::string without_indices(std::string_view text) {
-  std::string plain;
-  int depth = 0;
-  for (char c : text) {
-    if (c == '[') ++depth;
-    if (depth == 0) plain += c;
-    if (c == ']') --depth;
-  }
-  return plain;
-}
 
 /// Where the operand that ends before `at`, or begins at it, is over: at a bracket of what is around it, a separator, or an
 /// operator that binds less than a comparison.
@@ -115,22 +26,6 @@ size_t operand(std::string_view text, size_t at, bool forward) {
     else if (depth == 0 && std::string_view(";,?&|={}<>!").find(c) != std::string_view::npos) return at;
   }
   return at;
-}
-
-/// Every name in the text with its members, "threadIdx.x" and "n"; not types and what else says nothing of a number.
-std::set<std::string> names_in(std::string_view text) {
-  static const std::set<std::string, std::less<>> kNoNumbers{"int", "unsigned", "signed", "long", "short", "char", "bool", "size_t", "const", "float", "double", "auto", "static_cast",
-                                                             "int32_t", "uint32_t", "int64_t", "uint64_t", "uint", "true", "false", "if", "while", "for", "return", "warpSize"};
-  std::set<std::string> found;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (!word_character(text[at])) continue;
-    size_t end = end_of_word(text, at);
-    while (end + 1 < text.size() && text[end] == '.' && word_character(text[end + 1])) end = end_of_word(text, end + 1);
-    const std::string_view name = text.substr(at, end - at);
-    if (std::isdigit(static_cast<unsigned char>(name[0])) == 0 && !kNoNumbers.contains(name)) found.emplace(name);
-    at = end;
-  }
-  return found;
 }
 
 /// What a thread's number is judged by: `threads` say it; what is in `known` is the same in every run, or follows the block.
@@ -265,20 +160,12 @@ void add_known(std::string_view text, std::set<std::string>& known) {
 /// those of the block's own arrays that are read by such numbers only, as in a tree of sums.
 bool owns_elements(std::string_view text, const Judges& judges) {
   std::map<std::string, std::vector<std::string>> indices;
-  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
-    size_t begin = at;
-    while (begin > 0 && word_character(text[begin - 1])) --begin;
-    if (begin < at) indices[std::string(text.substr(begin, at - begin))].push_back(std::string(text.substr(at + 1, past_bracket(text, at) - at - 2)));
-  }
+  for (auto& one : subscripts(text))
+    if (one.dimension == 0) indices[one.array].push_back(one.index);
   return std::ranges::any_of(indices, [&](auto& one) {
     auto& [array, all] = one;
     if (std::ranges::none_of(all, [&](auto& index) { return holds(index, judges.threads); })) return false;
-    bool shared = false;
-    for (size_t at : whole_words(text, array)) {
-      const size_t line = text.find_last_of(";{}", at);
-      shared |= text.substr(line == text.npos ? 0 : line, at - (line == text.npos ? 0 : line)).find("__shared__") != text.npos;
-    }
-    return !shared || std::ranges::any_of(all, [&](auto& index) {
+    return !is_shared(text, array) || std::ranges::any_of(all, [&](auto& index) {
       return std::ranges::any_of(names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
     });
   });
@@ -374,27 +261,46 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
     const std::string limit = loop.condition.substr(sign + 1), counter = trimmed(std::string_view(loop.condition).substr(0, sign));
     if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
   }
-  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
-    size_t begin = at;
-    while (begin > 0 && word_character(text[begin - 1])) --begin;
-    const std::string array(text.substr(begin, at - begin));
-    if (array.empty()) continue;
-    const std::string index(text.substr(at + 1, past_bracket(text, at) - at - 2));
-    const auto names = names_in(index);
-    const bool of_thread = !names.empty() && holds(index, alone) && std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
-    if (!of_thread) continue;
-    bool shared = false, by_others = false;
-    for (size_t use : whole_words(text, array)) {
-      const size_t line = text.find_last_of(";{}", use);
-      const bool declared = text.substr(line == text.npos ? 0 : line, use - (line == text.npos ? 0 : line)).find("__shared__") != text.npos;
-      shared |= declared;
-      const size_t open = use + array.size();
-      if (declared || text.substr(open, 1) != "[") continue;
-      for (auto& name : names_in(text.substr(open + 1, past_bracket(text, open) - open - 2))) by_others |= !alone.contains(name) && !known.contains(name);
-    }
-    if (!shared || by_others) return false;
-  }
-  return true;
+  const std::vector<Subscript> elements = subscripts(text);
+  return std::ranges::none_of(elements, [&](auto& element) {
+    const auto names = names_in(element.index);
+    const bool of_thread = element.dimension == 0 && !names.empty() && holds(element.index, alone) &&
+                           std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
+    if (!of_thread) return false;
+    return !is_shared(text, element.array) || std::ranges::any_of(elements, [&](auto& use) {
+      return use.dimension == 0 && use.array == element.array && !use.declared &&
+             std::ranges::any_of(names_in(use.index), [&](auto& name) { return !alone.contains(name) && !known.contains(name); });
+    });
+  });
+}
+
+bool has_unasked_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread) {
+  const std::string text = blank_comments(source);
+  const std::vector<Assignment> all = assignments(text);
+  // Made of the block's number; of the thread's; of the block's size, and not of its number; and of the last two.
+  std::set<std::string> placed{"blockIdx"}, threads{thread}, chunks = sizes, both;
+  add_made(all, placed, {});
+  add_made(all, threads, placed);
+  add_made(all, chunks, placed);
+  for (auto& name : threads)
+    if (chunks.contains(name)) both.insert(name);
+  auto is_of_both = [&](std::string_view words) { return holds(words, both) || (holds(words, threads) && holds(words, chunks)); };
+  std::vector<Header> asking;
+  for (auto* word : {"if", "while", "for"})
+    for (auto& header : headers(text, word))
+      if (is_of_both(header.condition) && header.condition.find_first_of("<>") != header.condition.npos) asking.push_back(header);
+  return std::ranges::any_of(subscripts(text), [&](auto& use) {
+    const std::string_view index = use.index;
+    if (use.declared || is_shared(text, use.array) || !is_of_both(index) || index.find("min(") != index.npos) return false;
+    // `x[blockIdx.x * blockDim.x + threadIdx.x]` is the place that the grid's guard is of.
+    std::set<std::string> stepped = chunks;
+    for (auto& size : sizes) stepped.erase(size);
+    if (holds(index, placed) && !holds(index, both) && !holds(index, stepped)) return false;
+    const size_t line = text.find_last_of(";{}", use.at), begin = line == text.npos ? 0 : line;
+    const std::string_view before = std::string_view(text).substr(begin, use.at - begin);
+    const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos) && is_of_both(before) && before.find_first_of("<>") != before.npos;
+    return !chosen && std::ranges::none_of(asking, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
+  });
 }
 
 }  // namespace kernelift

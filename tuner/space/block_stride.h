@@ -17,4 +17,8 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
 /// of one of the block's own that data or other numbers lead into, such as 256 bins that 256 threads clear. Fewer threads leave some alone.
 bool elements_follow_block(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
 
+/// Of a kernel whose grid follows the block: true where its threads go through memory a block's size at a time, and not each asks for its
+/// element there: `tile[t] = x[first + t]` for `first += blockDim.x`. Sizes may have to be multiples of the block's.
+bool has_unasked_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
+
 }  // namespace kernelift

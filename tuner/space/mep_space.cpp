@@ -15,6 +15,7 @@
 #include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/launch_model.h"
+#include "tuner/space/shared_room.h"
 #include "tuner/space/size_guard.h"
 
 namespace kernelift {
@@ -32,8 +33,8 @@ constexpr const char* kRoundUp =
     "; others are tried where each launch rounds its grid up, as (n + B - 1) / B with the block's own B, and n is a size that the kernel is given and guards its index by";
 
 constexpr const char* kNoTurns =
-    "the grid does not follow it, and fewer threads could leave work undone in a run that has more of it; they are tried where the kernel's "
-    "threads take turns, as in for (i = threadIdx.x; i < n; i += blockDim.x)";
+    "the grid does not follow it, and fewer threads could leave work undone in a run that has more of it, more do some twice; others are "
+    "tried where the kernel's threads take turns, as in for (i = threadIdx.x; i < n; i += blockDim.x)";
 
 std::vector<int64_t> values_around(int64_t original) {
   constexpr int64_t kLargestSize = int64_t(1) << 30;  // Past it a number is no size: a generator's multiplier, a mask.
@@ -100,6 +101,7 @@ class MepSpace::Builder {
   void add_knobs();
   void follow_knobs();
   void add_block_shape();
+  void keep_room();
   void limit_threads();
   MepSpace finish();
 
@@ -122,8 +124,8 @@ class MepSpace::Builder {
   std::string objection_of_kernel(int axis) const;
   /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
   std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
-  /// Blocks whose number stays may become smaller along the axis: whatever the sizes, all is done. `knob`: their size's name.
-  bool may_shrink(int axis, const std::string& knob = {}) const;
+  /// Blocks whose number stays may have another size along the axis: whatever the sizes, all is done, and once. `knob`: their size's name.
+  bool may_turn(int axis, const std::string& knob = {}) const;
   /// Along y and z there is a limit, and other runs are larger than the recorded ones.
   bool has_room(const Expression& grid, int axis, const Bindings& values) const;
   /// False where the block's size along the axis is not known before the program runs, nor how the grid follows it.
@@ -237,10 +239,9 @@ void MepSpace::Builder::follow_knobs() {
     }
     for (auto& parameter : parameters_) {
       if (!model_->block(axis) || !model_->block(axis)->variables().contains(parameter.name)) continue;
-      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) || may_shrink(axis, parameter.name)) continue;
-      const int64_t current = original_[parameter.name];
-      keep_from(parameter, current);
-      leave_values(parameter.name, parameter.values, kNoTurns);
+      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) || may_turn(axis, parameter.name)) continue;
+      parameter = make_parameter(parameter.name, {original_[parameter.name]}, original_[parameter.name]);
+      leave_block(parameter.name, kNoTurns);
     }
     if (model_->block(axis) && any_of(model_->block(axis)->variables(), geometry_knobs_))
       made_.rules_.push_back({false, axis, substitute(*model_->block(axis), fixed)});
@@ -314,13 +315,15 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
   std::string why = objection_of_sites(axis, to, knob);
   if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
   if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
+  if (why.empty() && from % to != 0 && has_unasked_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "its threads go through memory a block's size at a time, and none asks for its element there, so sizes may have to be multiples of it";
   if (why.empty() && to < from && !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
     return "elements of some array are a thread's by its number alone, and fewer threads would leave some of them alone";
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }
 
-bool MepSpace::Builder::may_shrink(int axis, const std::string& knob) const {
+bool MepSpace::Builder::may_turn(int axis, const std::string& knob) const {
   return takes_turns(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]);
 }
 
@@ -356,10 +359,9 @@ bool MepSpace::Builder::add_block_axis(int axis) {
     leave_block(size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
     return constant;
   }
-  const bool shrinks = divides || may_shrink(axis);
-  if (!shrinks && !constant) {
+  if (!divides && !may_turn(axis)) {
     leave_block(size, kNoTurns);
-    return false;
+    return constant;
   }
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
@@ -374,13 +376,49 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   std::erase_if(values, [&](int64_t value) {
     if (value == current) return false;
     if (recorded_block <= 1 || value > kLargestBlock) return true;
-    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : shrinks || value >= recorded_block ? "" : kNoTurns;
+    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
     if (objected.empty()) objected = why;
     return !why.empty();
   });
   leave_values(size, values, objected);
   parameters_.push_back(make_parameter(name, values, current));
   return true;
+}
+
+/// Axes grow one after the other, each beside the largest that those before it may become.
+void MepSpace::Builder::keep_room() {
+  Bindings values = original_;
+  for (auto& parameter : parameters_) values[parameter.name] = parameter.values[parameter.start];
+  auto array_without = [&](const std::string& name, int64_t value) -> std::string {
+    Bindings tried = values, knobs;
+    tried[name] = value;
+    for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
+    for (auto& instance : mep_.instances) {
+      Dim3 block = instance.geometry.block;
+      tried["bx"] = block.x, tried["by"] = block.y, tried["bz"] = block.z;
+      for (auto& rule : made_.rules_) {
+        auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(tried);
+        if (size.ok() && *size > 0 && *size <= kLargestBlock) along(block, rule.axis) = static_cast<uint32_t>(*size);
+      }
+      if (std::string array = shared_without_room(parent_.source, knobs, block); !array.empty()) return array;
+    }
+    return {};
+  };
+  for (auto& parameter : parameters_) {
+    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(), [&](auto& rule) { return !rule.is_grid && rule.expression.variables().contains(parameter.name); });
+    if (!shapes) continue;
+    std::string small;
+    std::erase_if(parameter.values, [&](int64_t value) {
+      if (value <= values[parameter.name]) return false;
+      std::string array = array_without(parameter.name, value);
+      if (small.empty()) small = array;
+      return !array.empty();
+    });
+    if (!small.empty())
+      leave_values(parameter.name, parameter.values, "its threads share " + small + ", which has no room for what more of them would put there; an extent that follows the block's size would have");
+    parameter = make_parameter(parameter.name, parameter.values, values[parameter.name]);
+    values[parameter.name] = parameter.values.back();
+  }
 }
 
 void MepSpace::Builder::limit_threads() {
@@ -420,6 +458,7 @@ MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
   builder.add_knobs();
   builder.follow_knobs();
   builder.add_block_shape();
+  builder.keep_room();
   builder.limit_threads();
   return builder.finish();
 }

@@ -91,6 +91,19 @@ TEST(BlockStride, OfAGridThatFollowsTheBlockLeavesNoElementToAThreadsNumber) {
     EXPECT_FALSE(follow(bad)) << bad;
 }
 
+TEST(BlockStride, OfAGridThatFollowsTheBlockAsksForEachElementOfAChunk) {
+  auto unasked = [](const std::string& body) {
+    return has_unasked_chunks("__global__ void k(float* out, const float* x, int n) {\n__shared__ float tile[256];\nint i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;\n" + body + "\n}\n", {"blockDim.x"}, "threadIdx.x");
+  };
+  for (auto* bare : {"for (int first = 0; first < n; first += blockDim.x) tile[t] = x[first + t];", "for (int k = 0; k < n / blockDim.x; ++k) tile[t] = x[k * blockDim.x + threadIdx.x];",
+                     "for (int k = 0; k < n; k += blockDim.x) {\n  const int at = k + t;\n  if (t < n) tile[t] = x[at];\n}", "const int w = blockDim.x;\nfor (int k = 0; k < n; k += w) tile[t] = x[i * n + k + t];"})
+    EXPECT_TRUE(unasked(bare)) << bare;
+  for (auto* good : {"for (int first = 0; first < n; first += blockDim.x) if (first + t < n) tile[t] = x[first + t];", "for (int first = 0; first < n; first += blockDim.x) tile[t] = first + t < n ? x[first + t] : 0;",
+                     "for (int j = t; j < n; j += blockDim.x) s += x[j];", "for (int j = i; j < n; j += gridDim.x * blockDim.x) s += x[j];", "tile[t] = x[i];", "tile[t] = x[blockIdx.x * blockDim.x + threadIdx.x];",
+                     "for (int h = blockDim.x / 2; h > 0; h /= 2) if (t < h) tile[t] += tile[t + h];", "for (int j = 0; j < n; ++j) s += x[j * n + t];", "for (int k = 0; k < n; k += blockDim.x) s += x[min(k + t, n - 1)];"})
+    EXPECT_FALSE(unasked(good)) << good;
+}
+
 TEST(BlockStride, EndsOnTextThatIsBroken) {
   const std::string whole = "#define M(a, b) ((a) < b)\n__device__ int f(int i, int w) { return i < w; }\n__global__ void k(float* a, int n) {\n"
                             "  for (int i = threadIdx.x; i < n; i += blockDim.x) { if (f(i, n) && M(threadIdx.x, 3)) a[i] = min(i, 4); }\n  switch (threadIdx.x) { case 1: n <<= 2; }\n}\n";
@@ -105,6 +118,8 @@ TEST(BlockStride, EndsOnTextThatIsBroken) {
       else text.insert(at, 1, odd[next(odd.size())]);
     }
     takes_turns(text, {"blockDim.x"}, "threadIdx.x");
+    elements_follow_block(text, {"blockDim.x"}, "threadIdx.x");
+    has_unasked_chunks(text, {"blockDim.x"}, "threadIdx.x");
   }
 }
 

@@ -303,8 +303,9 @@ TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
   EXPECT_TRUE(MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
 }
 
-/// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before.
-TEST(MepSpace, ABlockBecomesSmallerWhereItsThreadsTakeTurns) {
+/// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before; and `out[first + threadIdx.x]`, 64 a
+/// launch, is done twice by one that becomes larger.
+TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
   using testing::Contains;
   const std::string turns = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
   const std::string once = "int i = threadIdx.x; if (i < n) data[i] = 1; i += blockDim.x; if (i < n) data[i] = 2;";
@@ -317,11 +318,31 @@ TEST(MepSpace, ABlockBecomesSmallerWhereItsThreadsTakeTurns) {
     return values;
   };
   EXPECT_THAT(tried("64", turns), AllOf(Contains(32), Contains(128)));
-  EXPECT_THAT(tried("64", once), AllOf(testing::Each(testing::Ge(64)), Contains(128)));
+  EXPECT_TRUE(tried("64", once).empty());
   EXPECT_THAT(tried("threads", turns), Contains(32));
-  EXPECT_TRUE(tried("threads", once).empty()) << "what is larger than recorded may be smaller than another run's";
+  EXPECT_TRUE(tried("threads", once).empty());
   EXPECT_THAT(tried("B", turns, {knob("B", 64, true, true)}), Contains(32));
-  EXPECT_THAT(tried("B", once, {knob("B", 64, true, true)}), AllOf(testing::Each(testing::Ge(64)), Contains(128)));
+  EXPECT_TRUE(tried("B", once, {knob("B", 64, true, true)}).empty());
+}
+
+TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
+  using testing::ElementsAre, testing::HasSubstr;
+  auto tried = [](const std::string& shared, const std::string& block, const std::vector<Knob>& knobs, std::vector<std::string>* said = nullptr) {
+    Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
+    mep.knobs = knobs;
+    auto space = MepSpace::create(mep, parent(("#define B 64\n__global__ void k(float* data, int n) {\n  __shared__ float part[" + shared + "];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0;\n  if (i < n) s = data[i];\n" +
+                                                   "  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;\n  if (i < n) data[i] = part[threadIdx.x / 32];\n}\n").c_str()));
+    std::vector<int64_t> values;
+    for (auto& parameter : space.space().parameters()) values = parameter.values;
+    if (said) *said = space.blocks_left_alone();
+    return values;
+  };
+  std::vector<std::string> said;
+  EXPECT_THAT(tried("4", "64", {}, &said), ElementsAre(8, 16, 32, 64, 128));
+  EXPECT_THAT(said, ElementsAre(HasSubstr("other than 8, 16, 32, 64, 128: its threads share part, which has no room")));
+  EXPECT_THAT(tried("2", "B", {knob("B", 64, true, true)}), ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(tried("B / 32", "B", {knob("B", 64, true, true)}), testing::Contains(512)) << "it follows";
+  EXPECT_THAT(tried("32", "64", {}, &said), testing::Contains(512));
 }
 
 TEST(MepSpace, TheOriginalPointIsTheParentItself) {

@@ -1,0 +1,184 @@
+// See shared_room.h. Names that are set once are what they are set to, down to threadIdx; then the index of every use is worked out for
+// every thread that comes there.
+#include "tuner/space/shared_room.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/base/words.h"
+#include "tuner/space/knob_text.h"
+#include "tuner/space/statement_text.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kDeepest = 8;                       ///< Names of names.
+constexpr size_t kLongest = 1000;                 ///< Characters of an index that is worked out.
+const std::set<std::string> kThread{"threadIdx.x", "threadIdx.y", "threadIdx.z"};
+
+class Room {
+ public:
+  Room(std::string text, const Bindings& knobs, const Dim3& block) : text_(std::move(text)), block_(block), values_(knobs) {
+    add_constants();
+    std::map<std::string, int> times;
+    for (auto& one : assignments(text_)) {
+      ++times[one.name], set_[one.name] = one.value;
+      if (one.adds) times[one.name] += 2;
+    }
+    std::erase_if(set_, [&](auto& one) { return times[one.first] != 1 || is_changed(one.first); });
+    for (auto* word : {"if", "while", "for"})
+      for (auto& header : headers(text_, word)) asked_.push_back(header);
+  }
+  std::string array_without() const;
+
+ private:
+  /// `#define N 8`, `constexpr int N = 8;`, in terms of each other.
+  void add_constants();
+  bool is_changed(const std::string& name) const;
+  /// With every name that is set once put in; nullopt where it does not end, or is no expression.
+  std::optional<Expression> written_out(std::string text) const;
+  /// What has to hold for a thread to come to `at`, as far as it is a matter of threads and constants.
+  std::vector<Expression> conditions(size_t at) const;
+  void add_condition(std::string_view condition, std::vector<Expression>& into) const;
+  template <class Visit> bool every_thread(Visit visit) const;
+
+  std::string text_;
+  Dim3 block_;
+  Bindings values_;
+  std::map<std::string, std::string> set_;
+  std::vector<Header> asked_;
+};
+
+void Room::add_constants() {
+  std::map<std::string, std::string> found;
+  for (size_t at : whole_words(text_, "define")) {
+    const size_t name = std::min(text_.find_first_not_of(" \t", at + 6), text_.size()), end = end_of_word(text_, name);
+    if (name < end && text_.compare(end, 1, "(") != 0) found[text_.substr(name, end - name)] = trimmed(std::string_view(text_).substr(end, text_.find('\n', end) - end));
+  }
+  for (auto& one : assignments(text_)) {
+    const size_t line = text_.find_last_of(";{}(", one.at);
+    const std::string_view statement = std::string_view(text_).substr(line == text_.npos ? 0 : line, one.at - (line == text_.npos ? 0 : line));
+    if (!whole_words(statement, "constexpr").empty() || !whole_words(statement, "const").empty() || !whole_words(statement, "enum").empty()) found.emplace(one.name, one.value);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& [name, value] : found) {
+      if (values_.contains(name)) continue;
+      auto parsed = Expression::parse(value);
+      auto number = parsed.ok() ? parsed->evaluate(values_) : Result<int64_t>(usage_error("not read"));
+      if (number.ok()) more = values_.emplace(name, *number).second;
+    }
+  }
+}
+
+/// Counted, multiplied or given away by its address.
+bool Room::is_changed(const std::string& name) const {
+  return std::ranges::any_of(whole_words(text_, name), [&](size_t at) {
+    const std::string_view before = std::string_view(text_).substr(0, at), behind = std::string_view(text_).substr(at + name.size());
+    const size_t next = behind.find_first_not_of(" \t");
+    const std::string_view sign = next == behind.npos ? "" : behind.substr(next, 3);
+    const bool compound = sign.size() > 1 && ((std::string_view("+-*/%&|^").find(sign[0]) != std::string_view::npos && sign[1] == '=') || sign == "<<=" || sign == ">>=");
+    return compound || sign.starts_with("++") || sign.starts_with("--") || before.ends_with("++") || before.ends_with("--") || (before.ends_with("&") && !before.ends_with("&&"));
+  });
+}
+
+std::optional<Expression> Room::written_out(std::string text) const {
+  for (int turn = 0; turn < kDeepest && text.size() < kLongest; ++turn) {
+    auto parsed = Expression::parse(text);
+    if (!parsed.ok()) return std::nullopt;
+    std::string next;
+    bool more = false;
+    for (size_t at = 0; at < text.size();) {
+      if (!word_character(text[at])) {
+        next += text[at++];
+        continue;
+      }
+      size_t end = end_of_word(text, at);
+      while (end + 1 < text.size() && text[end] == '.' && word_character(text[end + 1])) end = end_of_word(text, end + 1);
+      const std::string name = text.substr(at, end - at);
+      auto value = values_.contains(name) ? set_.end() : set_.find(name);
+      next += value == set_.end() ? name : "(" + value->second + ")";
+      more |= value != set_.end();
+      at = end;
+    }
+    if (!more) return *parsed;
+    text = std::move(next);
+  }
+  return std::nullopt;
+}
+
+void Room::add_condition(std::string_view condition, std::vector<Expression>& into) const {
+  for (size_t at = 0; at < condition.size();) {
+    const size_t end = std::min(condition.find("&&", at), condition.size());
+    if (auto part = written_out(trimmed(condition.substr(at, end - at)))) into.push_back(*part);
+    at = end + 2;
+  }
+}
+
+std::vector<Expression> Room::conditions(size_t at) const {
+  std::vector<Expression> all;
+  for (auto& header : asked_) {
+    if (header.begin < at && at < header.end && header.condition.find("||") == header.condition.npos) add_condition(header.condition, all);
+  }
+  // `t < 8 ? part[t] : 0`, and `t < 8 && part[t] > 0`.
+  const size_t begin = text_.find_last_of(";{}=,", at) == text_.npos ? 0 : text_.find_last_of(";{}=,", at) + 1;
+  const std::string_view before = std::string_view(text_).substr(begin, at - begin);
+  const size_t choice = before.find('?');
+  if (choice != before.npos && before.find(':', choice) == before.npos) add_condition(before.substr(0, choice), all);
+  return all;
+}
+
+/// Stops where `visit` says false.
+template <class Visit>
+bool Room::every_thread(Visit visit) const {
+  Bindings bound = values_;
+  bound["blockDim.x"] = block_.x, bound["blockDim.y"] = block_.y, bound["blockDim.z"] = block_.z, bound["warpSize"] = 32;
+  for (uint32_t z = 0; z < block_.z; ++z)
+    for (uint32_t y = 0; y < block_.y; ++y)
+      for (uint32_t x = 0; x < block_.x; ++x) {
+        bound["threadIdx.x"] = x, bound["threadIdx.y"] = y, bound["threadIdx.z"] = z;
+        if (!visit(bound)) return false;
+      }
+  return true;
+}
+
+std::string Room::array_without() const {
+  const std::vector<Subscript> elements = subscripts(text_);
+  for (auto& declared : elements) {
+    if (!declared.declared || trimmed(declared.index).empty()) continue;   // `extern __shared__ float all[]`: the launch says how many.
+    auto extent = written_out(declared.index);
+    auto size = extent ? extent->evaluate(values_) : Result<int64_t>(usage_error("not read"));
+    bool of_threads = false, seen = false;
+    for (auto& use : elements) {
+      if (use.declared || use.array != declared.array || use.dimension != declared.dimension) continue;
+      auto index = written_out(use.index);
+      const auto names = index ? index->variables() : names_in(use.index);
+      if (std::ranges::none_of(names, [&](auto& name) { return kThread.contains(name); })) continue;
+      of_threads = true;
+      const bool known = index && std::ranges::all_of(names, [&](auto& name) { return kThread.contains(name) || values_.contains(name) || name.starts_with("blockDim."); });
+      if (!known) continue;
+      seen = true;
+      const std::vector<Expression> asked = conditions(use.at);
+      const bool fits = size.ok() && every_thread([&](const Bindings& thread) {
+        for (auto& condition : asked)
+          if (auto holds = condition.evaluate(thread); holds.ok() && *holds == 0) return true;
+        auto at = index->evaluate(thread);
+        return at.ok() && *at < *size;
+      });
+      if (!fits) return declared.array;
+    }
+    if (of_threads && !seen) return declared.array;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string shared_without_room(std::string_view source, const Bindings& knobs, const Dim3& block) {
+  return block.count() > 1024 ? "" : Room(blank_comments(source), knobs, block).array_without();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,61 @@
+// Claims about which shared arrays have room for a block of another size.
+#include "tuner/space/shared_room.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift {
+namespace {
+
+std::string without(const std::string& body, Dim3 block, const Bindings& knobs = {}) {
+  return shared_without_room("#define WARPS 8\n#define TILE 16\n__global__ void k(float* out, const float* in, int n) {\n  const int t = threadIdx.x, lane = t % 32, warp = t >> 5;\n" + body + "\n}\n",
+                             knobs, block);
+}
+
+TEST(SharedRoom, IsNeededByEachThreadThatComesThere) {
+  const std::string bins = "__shared__ int bins[256];\n";
+  EXPECT_EQ(without(bins + "bins[t] = 0;", {256}), "");
+  EXPECT_EQ(without(bins + "bins[t] = 0;", {512}), "bins");
+  EXPECT_EQ(without(bins + "bins[threadIdx.x] = 0;", {257}), "bins");
+  EXPECT_EQ(without(bins + "if (t < 256) bins[t] = 0;", {512}), "");
+  EXPECT_EQ(without(bins + "if (n > 3 && t < 256) {\n  out[n] = 2;\n  bins[t] = 0;\n}", {512}), "");
+  EXPECT_EQ(without(bins + "if (t < 256 || n) bins[t] = 0;", {512}), "bins");
+  EXPECT_EQ(without(bins + "out[n] = t < 256 ? bins[t] : 0;", {512}), "");
+  EXPECT_EQ(without(bins + "out[n] = t < 256 ? 0 : bins[t];", {512}), "bins");
+  EXPECT_EQ(without(bins + "bins[t + 1] = 0;", {256}), "bins");
+  EXPECT_EQ(without(bins + "bins[t / n] = 0;", {64}), "bins") << "of what is not known";
+  EXPECT_EQ(without(bins + "bins[data[n]] = 0;\nfor (int b = t; b < 256; b += blockDim.x) bins[b] = 0;", {512}), "") << "in turns";
+  EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {256}), "");
+  EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {288}), "part");
+  EXPECT_EQ(without("__shared__ float part[32];\nif (lane == 0) part[warp] = 1;\nout[n] = part[lane];", {1024}), "");
+  EXPECT_EQ(without("float mine[4];\nmine[t % 4] = 1;\nextern __shared__ float all[];\nall[t] = 2;", {512}), "") << "arrays of the thread, and of the launch";
+}
+
+TEST(SharedRoom, IsOfEveryDimension) {
+  const std::string tile = "__shared__ float tile[TILE][TILE + 1];\ntile[threadIdx.y][threadIdx.x] = in[n];\n";
+  EXPECT_EQ(without(tile, {16, 16}), "");
+  EXPECT_EQ(without(tile, {17, 16}), "") << "one is spare";
+  EXPECT_EQ(without(tile, {18, 16}), "tile");
+  EXPECT_EQ(without(tile, {16, 17}), "tile");
+  EXPECT_EQ(without(tile, {32, 32}, {{"TILE", 32}}), "") << "the extent follows";
+  EXPECT_EQ(without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 8}), "");
+  EXPECT_EQ(without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 16}), "all");
+}
+
+TEST(SharedRoom, EndsOnTextThatIsBroken) {
+  const std::string whole = "#define M 4\n__global__ void k(float* a, int n) {\n  __shared__ float s[M][M + 1];\n  int t = threadIdx.x, u = t + u, v = w, w = v;\n  if (t < M && n) s[t][v ? u : w] = 0;\n}\n";
+  const std::string odd = "(){}[];?=<>-.,#&|\"'/*";
+  uint64_t state = 1;
+  auto next = [&](size_t bound) { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound; };
+  for (int turn = 0; turn < 3000; ++turn) {
+    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
+    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
+      const size_t at = next(text.size());
+      if (next(2) == 0) text.erase(at, next(12));
+      else text.insert(at, 1, odd[next(odd.size())]);
+    }
+    shared_without_room(text, {}, {8});
+  }
+}
+
+}  // namespace
+}  // namespace kernelift
