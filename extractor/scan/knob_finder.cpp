@@ -78,6 +78,8 @@ class KnobTable {
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && (!uses_.any_of(found.place) || uses_.only_repeats(found.place))) continue;
+      // The block's size too may say which rows are too long for this kernel.
+      if (found.knob.in_geometry && uses_.tells_data_apart(found.place)) continue;
       found.knob.divides_only = chunks_.divides_only(found.place);
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
       // As many as there is room for: more room is another answer.

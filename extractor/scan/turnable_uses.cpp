@@ -245,7 +245,7 @@ void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments
 void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
   if (bounds_.count(comparison)) return;
   for (auto* side : {left, right})
-    if (is_constant(side)) left_out_.insert(side), compared_texts_.push_back({side, false});
+    if (is_constant(side)) left_out_.insert(side), compared_texts_.push_back({side, false}), comparisons_.push_back({side, side == left ? right : left});
 }
 
 /// A loop that runs as long as a comparison holds runs as often as the constant says.
@@ -262,6 +262,27 @@ void TurnableUses::follow() {
   places_ = reached_from(roots_);
   bounding_ = reached_from(bound_texts_), dealing_ = reached_from(dealt_texts_);
   compared_ = reached_from(compared_texts_, true);
+  Texts data;
+  for (auto& [constant, other] : comparisons_)
+    if (std::set<const Stmt*> seen; is_of_memory(other, seen)) data.push_back({constant, false});
+  data_ = reached_from(std::move(data), true);
+}
+
+bool TurnableUses::is_of_memory(const Stmt* text, std::set<const Stmt*>& seen) const {
+  if (!text || !seen.insert(text).second) return false;
+  auto* element = llvm::dyn_cast<ArraySubscriptExpr>(text);
+  auto* unary = llvm::dyn_cast<UnaryOperator>(text);
+  auto* member = llvm::dyn_cast<MemberExpr>(text);
+  auto* call = llvm::dyn_cast<CallExpr>(text);
+  if (element || (unary && unary->getOpcode() == UO_Deref) || (member && member->isArrow() && !llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenImpCasts()))) return true;
+  if (call && is_of_values(call->getDirectCallee())) return true;
+  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return is_of_memory(hidden->getSourceExpr(), seen);
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
+    if (reference->getDecl()->hasAttr<CUDASharedAttr>() && !reference->getType()->isArrayType()) return true;
+    auto& given = given_to(reference->getDecl());
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_memory(value, seen); });
+  }
+  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return is_of_memory(child, seen); });
 }
 
 std::set<SourceLocation> TurnableUses::reached_from(Texts texts, bool compared_too) const {

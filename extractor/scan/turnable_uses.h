@@ -35,6 +35,8 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool only_repeats(clang::SourceLocation place) const { return bounding_.count(place) > 0 && dealing_.count(place) == 0; }
   /// What is there is cut off at it, or told apart by it.
   bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
+  /// What is told apart by it lies in memory, such as how long rows are: another run may have other data there.
+  bool tells_data_apart(clang::SourceLocation place) const { return data_.count(place) > 0; }
   /// EXPECTS: follow() was called. All that leads to an expression, through variables, parameters and results.
   std::set<clang::SourceLocation> leading_to(const clang::Stmt* text) const { return reached_from({{text, false}}); }
   /// The expressions that are given to a variable, a parameter or a member, or returned by a function.
@@ -97,7 +99,11 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   const ParsedUnit& unit_;
   const SourceItems& items_;
   std::set<int> taken_;
-  std::set<Place> places_, bounding_, dealing_, compared_;
+  /// By itself, or through variables and results.
+  bool is_of_memory(const clang::Stmt* text, std::set<const clang::Stmt*>& seen) const;
+
+  std::set<Place> places_, bounding_, dealing_, compared_, data_;
+  std::vector<std::pair<const clang::Expr*, const clang::Expr*>> comparisons_;   ///< A constant, and what is compared with it.
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
   std::unordered_set<const clang::Stmt*> periods_;   ///< `it % K` in a condition: when something happens, not what is done.
   Texts roots_, bound_texts_, dealt_texts_, compared_texts_;   ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
