@@ -124,6 +124,8 @@ class MepSpace::Builder {
   std::string objection_of_kernel(int axis) const;
   /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
   std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
+  /// Of a grid that is always the same: as many threads as before, in as few groups of blocks as the parent made of them.
+  bool stays_whole(int axis, int64_t from, int64_t to) const;
   /// Blocks whose number stays may have another size along the axis: whatever the sizes, all is done, and once. `knob`: their size's name.
   bool may_turn(int axis, const std::string& knob = {}) const;
   /// Along y and z there is a limit, and other runs are larger than the recorded ones.
@@ -315,12 +317,22 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
   std::string why = objection_of_sites(axis, to, knob);
   if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
   if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
+  if (why.empty() && !covered_sizes(mep_, axis) && !stays_whole(axis, from, to)) return "there are always as many blocks, and threads behind them would do what is another launch's to do";
   if (why.empty() && from % to != 0 && has_unasked_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
     return "its threads go through memory a block's size at a time, and none asks for its element there, so sizes may have to be multiples of it";
   if (why.empty() && to < from && !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
     return "elements of some array are a thread's by its number alone, and fewer threads would leave some of them alone";
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
+}
+
+bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
+  return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
+    const int64_t blocks = along(instance.geometry.grid, axis);
+    auto launched = parent_.launches.empty() ? Result<Geometry>(instance.geometry) : parent_.launches[0].evaluate(instance.geometry, original_);
+    const int64_t groups = launched.ok() ? std::max<int64_t>(along(launched->grid, axis), 1) : blocks;
+    return blocks * from % to == 0 && (groups >= blocks || (blocks * from / to) % (blocks / groups) == 0);
+  });
 }
 
 bool MepSpace::Builder::may_turn(int axis, const std::string& knob) const {

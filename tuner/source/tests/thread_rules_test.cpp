@@ -121,6 +121,16 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCove
   EXPECT_FALSE(divides("i >= 1000", {{2, ""}})) << "of no size at all";
 }
 
+TEST(Jam, LetsAGridThatIsAlwaysTheSameSayHowManyThereWereUnlessItFallsIntoWholeGroups) {
+  const std::string text = "__global__ void k(float *x, int first, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (first + i < n) x[first + i] += 1;\n}\n";
+  for (auto& [blocks, divide] : {std::pair(100u, 1), std::pair(96u, 8)}) {
+    RuleContext known = facts();
+    for (auto& geometry : known.geometries) geometry.grid.x = blocks;   // k<<<100, 256>>>(x, first, n) for first += 100 * 256.
+    EXPECT_EQ(offers("jam", text, {{"x", 8}, {"y", 1}, {"z", 1}}, known).at(0).grid[0].divide, divide);
+    EXPECT_EQ(offers("coarsen", text, {{"turns", 8}}, known).at(0).grid[0].divide, divide);
+  }
+}
+
 TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
   auto with = [](const std::string& body) {
     auto found = offers("coarsen", "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n", {{"turns", 2}});
@@ -395,10 +405,12 @@ TEST(PrivateSums, AreGatheredInTheBlockAndLeaveWhatLiesBeyondAsItWas) {
 }
 
 TEST(PrivateSums, LetABlockDoTheWorkOfSeveral) {
-  auto found = offers("private_sums", kHistogram, {{"turns", 8}}, with_extent(1, 1024));
+  RuleContext known = with_extent(1, 1024);
+  known.covered[0] = {{2, ""}};
+  auto found = offers("private_sums", kHistogram, {{"turns", 8}}, known);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].grid[0].divide, 8);
-  std::string text = after("private_sums", kHistogram, {{"turns", 8}}, 0, with_extent(1, 1024));
+  std::string text = after("private_sums", kHistogram, {{"turns", 8}}, 0, known);
   EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int turn = 0; turn < 8; ++turn) {\n  int i = (blockIdx.x * 8 + turn) * blockDim.x + threadIdx.x;\n"
                               "  if (i >= n) continue;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned at"));

@@ -146,6 +146,15 @@ TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
   using testing::Contains;
   EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), AllOf(Contains(128), Contains(32)));
   EXPECT_THAT(offered("(1024 + B - 1) / B", "B", "B", {knob("B", 64, true, true)}, 0), AllOf(Contains(128), Contains(32)));
+  EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), Contains(512));
+  Mep mep = mep_with("960 / 64", "64", 15, 64);
+  auto space = MepSpace::create(mep, parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"));
+  EXPECT_THAT(space.space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64)) << "960 are no whole blocks of 128: what 8 of them do more is another launch's";
+  Candidate coarsened = parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n");
+  mep = mep_with("1024 / 64", "64", 16, 64);
+  coarsened.launches = {CandidateLaunch::as_recorded("k")};
+  coarsened.launches[0].grid[0] = *Expression::parse("ceil_div(gx, 8)");
+  EXPECT_THAT(MepSpace::create(mep, coarsened).space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64, 128)) << "eight of 128 are 1024";
 }
 
 TEST(MepSpace, BlockStaysWithinTheThreadLimit) {

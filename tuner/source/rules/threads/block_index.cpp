@@ -210,9 +210,9 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
 
 }  // namespace
 
-bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, const clang::Expr* part, const clang::VarDecl* index) {
+bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count, const clang::Expr* part, const clang::VarDecl* index) {
   constexpr int kDepth = 4;   // Of variables made from others.
-  if (!facts.covered[axis]) return true;
+  if (!facts.covered[axis]) return std::all_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) % count == 0; });
   if (auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts()); asks && asks->isRelationalOp()) {
     const bool turned = !variables_in(asks->getLHS()).contains(index);
     const auto kind = turned ? clang::BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
@@ -258,7 +258,7 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
 namespace {
 
 /// Nothing is done to memory but for indices below something that is the same for all.
-bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
+bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, int64_t count, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
   Neighbours places(source, {{2, index}});
   places.spread(statements, {});
   for (auto* statement : statements) {
@@ -267,7 +267,7 @@ bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int ax
     if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
       for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
         if (bounded || !is_invariant(part, {})) break;   // What comes first is asked of all.
-        bounded = places.bounds(part, leaves) != 0 && asks_of_covered_size(source, facts, axis, part, index);
+        bounded = places.bounds(part, leaves) != 0 && asks_of_covered_size(source, facts, axis, count, part, index);
       }
     if (bounded && leaves) return true;
     if (!bounded && touches_memory({statement})) return false;
@@ -312,7 +312,7 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
   std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
   statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
-  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, statements, index)) found.grid[axis].divide = turns;
+  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, turns, statements, index)) found.grid[axis].divide = turns;
   else found.premise = idle_blocks(turns), inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
   found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
   found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});

@@ -57,8 +57,9 @@ bool only_returns(const clang::Stmt* statement);
 /// What a guard asks for, all of which must hold; or of which, where it `leaves`, none may.
 std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves);
 /// Whether a part of a guard that bounds the index asks of a size that all launches cover along the axis, and lets in no more:
-/// neighbours that the grid did not have are outside then. Of another size they may be inside, and the work somebody else's.
-bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, const clang::Expr* part, const clang::VarDecl* index);
+/// neighbours that the grid did not have are outside then. Of another size they may be inside, and the work somebody else's. Where
+/// the grid is always the same, there are none if it falls into whole groups of `count`.
+bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count, const clang::Expr* part, const clang::VarDecl* index);
 /// In front of a guard there may be neighbours that the original never ran: nothing may touch memory for them.
 bool touches_memory(const std::vector<const clang::Stmt*>& statements);
 

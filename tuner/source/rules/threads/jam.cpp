@@ -135,7 +135,7 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
 void Jammer::note_bound(const clang::Expr* part, bool leaves) {
   const Axes bounds = neighbours_.bounds(part, leaves);
   for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, part, axes_[axis].first.variable)) bounded_ |= 1U << axis;
+    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second, part, axes_[axis].first.variable)) bounded_ |= 1U << axis;
 }
 
 /// One for each neighbour along the axis.
