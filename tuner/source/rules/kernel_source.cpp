@@ -303,8 +303,14 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
   auto add = [&](const clang::Expr* target) {
     if (auto* variable = variable_of(target)) changed.insert(variable);
   };
+  std::set<const clang::Stmt*> only_read;   // Arrays that become pointers to take an element, or to read what they point at.
   walk(root, [&](const clang::Stmt* statement) {
     if (auto* target = assigned_by(statement)) add(target);
+    if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) only_read.insert(element->getBase()->IgnoreParens());
+    if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(statement)) {
+      if (cast->getType()->isPointerType() && cast->getType()->getPointeeType().isConstQualified()) only_read.insert(cast->getSubExpr()->IgnoreParens());
+      if (cast->getCastKind() == clang::CK_ArrayToPointerDecay && !only_read.contains(cast) && !cast->getType()->getPointeeType().isConstQualified()) add(cast->getSubExpr());
+    }
     if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
       if (unary->getOpcode() == clang::UO_AddrOf) add(unary->getSubExpr());
     } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
@@ -318,7 +324,7 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
       for (unsigned i = 0; i < call->getNumArgs(); ++i) {
         // An unresolved call of a template that can be seen takes what its pattern says.
         bool by_value = !call->getDirectCallee() && definition && i < definition->getNumParams() &&
-                        !definition->getParamDecl(i)->getType()->isReferenceType();
+                        !definition->getParamDecl(i)->getType()->isReferenceType() && !definition->getParamDecl(i)->getType()->isPointerType();
         if (!by_value && by_reference(call, i, call->getArg(i))) add(call->getArg(i));
       }
       if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
@@ -329,6 +335,26 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
     return true;
   });
   return changed;
+}
+
+bool keeps_addresses(const KernelSource& source, const clang::Stmt* root) {
+  bool keeps = false;
+  walk(root, [&](const clang::Stmt* statement) {
+    auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(statement);
+    auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement);
+    const clang::Expr* of = cast && cast->getCastKind() == clang::CK_ArrayToPointerDecay ? cast->getSubExpr() : unary && unary->getOpcode() == clang::UO_AddrOf ? unary->getSubExpr() : nullptr;
+    auto* variable = of ? variable_of(of) : nullptr;
+    if (!variable || !variable->hasLocalStorage() || llvm::isa<clang::ParmVarDecl>(variable)) return !keeps;
+    const clang::Stmt *below = statement, *up = source.parent(statement);
+    while (llvm::isa_and_nonnull<clang::CastExpr, clang::ParenExpr, clang::ConditionalOperator>(up) || (llvm::isa_and_nonnull<clang::BinaryOperator>(up) && llvm::cast<clang::BinaryOperator>(up)->isAdditiveOp()))
+      below = up, up = source.parent(up);
+    auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(up);
+    auto* reached = llvm::dyn_cast_or_null<clang::UnaryOperator>(up);
+    auto* compared = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
+    keeps |= !(element && element->getBase() == below) && !(reached && reached->getOpcode() == clang::UO_Deref) && !(compared && compared->isComparisonOp()) && !llvm::isa_and_nonnull<clang::CallExpr, clang::MemberExpr>(up);
+    return !keeps;
+  });
+  return keeps;
 }
 
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root) {

@@ -88,8 +88,11 @@ void walk(const clang::Stmt* root, const std::function<bool(const clang::Stmt*)>
 const clang::Expr* assigned_by(const clang::Stmt* statement);
 /// The variable at the root of "v", "v.x", "v[3]" (an array of its own), but not what a pointer points at; or nullptr.
 const clang::VarDecl* variable_of(const clang::Expr* lvalue);
-/// Variables that are assigned, incremented, declared, bound by reference or have their address taken within.
+/// Variables that are assigned, incremented, declared, bound by reference or have their address taken within; arrays too, where they
+/// become a pointer through which they may be written.
 std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
+/// A pointer to a variable of the thread's own is kept in another: `int* p = seen;`. Who writes through it is not seen to change `seen`.
+bool keeps_addresses(const KernelSource& source, const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
 /// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);

@@ -281,6 +281,21 @@ TEST(Jam, RepeatsWhatASecondTurnWouldFindChanged) {
   EXPECT_EQ(after("jam", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
 }
 
+TEST(Jam, KnowsThatAFunctionMayChangeTheThreadsOwnArray) {
+  const std::string note = "__device__ void note(int* seen, float x) { if (x < 0) seen[0] = 1; }\n__device__ int first(const int* seen) { return seen[0]; }\n";
+  const std::string index = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n";
+  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
+  const std::string text = note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index + "  note(seen, y[i]);\n  y[i] = first(seen);\n}\n";
+  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}), HasSubstr("++turn) {\n  int seen[1] = {0};\n")) << "each turn has its own";
+  EXPECT_THAT(after("jam", text, two), testing::Not(HasSubstr("note(seen, y[i_1])"))) << "and each neighbour";
+  EXPECT_THAT(after("coarsen", note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index + "  y[i] = first(seen);\n}\n", {{"turns", 2}}), HasSubstr("int seen[1] = {0};\n  for (int turn"));
+  for (auto* kept : {"  int* p = seen;\n", "  int* p = &seen[0];\n", "  int* p;\n  p = n > 3 ? seen : seen + 1;\n"}) {
+    const std::string through = "__global__ void k(float *y, int n) {\n  int seen[2] = {0, 0};\n" + std::string(kept) + index + "  *p += 1;\n  y[i] = seen[0];\n}\n";
+    EXPECT_EQ(after("coarsen", through, {{"turns", 2}}), "") << kept;
+    EXPECT_EQ(after("jam", through, two), "") << kept;
+  }
+}
+
 TEST(Jam, AsksNothingForTheCopiesOfALoopAndRenamesNothingInComments) {
   std::string text = after("jam", R"(__global__ void k(int n, float *b, float *c) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;

@@ -280,7 +280,7 @@ bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int ax
 std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, int axis, int64_t turns) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
-  if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return std::nullopt;
+  if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos || keeps_addresses(source, body)) return std::nullopt;
   auto place = global_index(source, kernel, axis);
   if (!place || place->block_alone || !place->declared) return std::nullopt;
   auto* declaration = place->statement;

@@ -249,7 +249,7 @@ std::optional<std::string> Jammer::rewrite() {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType() || !llvm::isa<clang::CompoundStmt>(kernel->getBody()) || has_barrier(kernel->getBody()) ||
-      source.spelled(kernel->getBody()).find("__shared__") != std::string::npos || facts.geometries.empty())
+      source.spelled(kernel->getBody()).find("__shared__") != std::string::npos || keeps_addresses(source, kernel->getBody()) || facts.geometries.empty())
     return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<GlobalIndex, int64_t>> axes;

@@ -233,7 +233,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   // Without barriers and shared memory jam does it, thread by thread.
   bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
-  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || place_is_asked_elsewhere(source) || !is_plain(source, body)) return {};
+  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || place_is_asked_elsewhere(source) || keeps_addresses(source, body) || !is_plain(source, body)) return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<int, Neighbours::Axis>> axes;
   Opportunity found;
