@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/tests/rule_text.h"
 
@@ -454,6 +456,26 @@ TEST(BlockIndex, IsKnownInItsUsualSpellings) {
                   {{"x", 2}, {"y", 1}, {"z", 1}}), "");
   EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  y[i] = threadIdx.x;\n}\n",
                   {{"x", 2}, {"y", 1}, {"z", 1}}), "") << "something else knows the thread's number too";
+}
+
+TEST(BlockIndex, IsKnownToNothingElseByAMacroOrWhole) {
+  for (auto* other : {"OUT = 1;", "y[i + TX] = 1;", "const uint3 b = blockIdx;\n  y[i] = b.x;", "y[i + place()] = 1;"}) {
+    const std::string text = "#define OUT y[blockIdx.x * 64 + i]\n#define TX threadIdx.x\n" + std::string(strstr(other, "place") ? "__device__ int place() { const uint3 t = threadIdx; return t.x; }\n" : "") +
+                             "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  " + other + "\n}\n";
+    EXPECT_EQ(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "") << other;
+    EXPECT_EQ(after("coarsen", text, {{"turns", 2}}), "") << other;
+  }
+}
+
+TEST(Coarsen, KeepsTheGridWhereMemoryIsTouchedInFrontOfTheGuard) {
+  for (auto* in_front : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;", "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
+    const std::string text = "struct Stat { int over; };\n__device__ int over;\n__global__ void k(float *y, Stat *stat, int n, int most) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+                             std::string(in_front) + "\n  if (i < n) y[i] = 3;\n}\n";
+    RuleContext known = facts();
+    known.covered[0] = {{2, ""}};
+    for (auto& one : offers("coarsen", text, {{"turns", 2}}, known)) EXPECT_EQ(one.grid[0].divide, 1) << in_front;
+    for (auto& one : offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known)) EXPECT_EQ(one.grid[0].divide, 1) << in_front;
+  }
 }
 
 }  // namespace

@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kBuiltins[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 
-bool says(const std::string& text, const std::string& word) { return text.find(word) != text.npos; }
-
 /// Without blanks, parentheses and casts, which are words in brackets in front of another word or bracket.
 std::string bare(std::string text) {
   static const std::regex kCast(R"((static_cast<[\w:]+>)|\([\w:]+\)(?=[\w(]))");
@@ -56,15 +54,19 @@ std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, co
   std::vector<Span> spans;
   bool plain = true;
   walk(body, [&](const clang::Stmt* statement) {
-    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) plain &= reference->getDecl()->getNameAsString() != "gridDim";
-    if (!llvm::isa<clang::PseudoObjectExpr>(statement)) return plain;
+    auto builtin = builtin_of(statement);
+    if (!builtin) return plain;
     auto span = source.span(statement);
-    plain &= span && is_spelled_builtin(source, statement);
+    plain &= span && builtin->second != 0 && is_spelled_builtin(source, statement);
     if (span && squeezed(source.spelled(statement)) == std::string("gridDim.") + kAxisNames[axis]) spans.push_back(*span);
-    return false;
+    return plain;
   });
   for (auto* function : source.functions())
-    plain &= function->hasAttr<clang::CUDAGlobalAttr>() || !says(source.spelled(function->getBody()), "gridDim");
+    if (!function->hasAttr<clang::CUDAGlobalAttr>())
+      walk(function->getBody(), [&](const clang::Stmt* statement) {
+        auto builtin = builtin_of(statement);
+        return plain &= !builtin || builtin->first != "gridDim";
+      });
   return plain ? std::optional(spans) : std::nullopt;
 }
 
@@ -101,12 +103,15 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   // What is set twice is no index.
   for (auto* statement : body->body())
     if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) && changed_within(statement).contains(found.variable)) return std::nullopt;
-  std::string around = squeezed(source.text().substr(*open, here->begin - *open) + source.text().substr(here->end, *close - here->end));
-  for (auto* word : {"blockIdx.", "gridDim.", "threadIdx."}) {
-    if (found.block_alone && word == std::string("threadIdx.")) break;  // Which thread of the block it is says nothing of the block.
-    if (in_strides && word == std::string("gridDim.")) continue;
-    if (says(around, std::string(word) + kAxisNames[axis])) return std::nullopt;
-  }
+  bool only = true;
+  walk(body, [&](const clang::Stmt* statement) {
+    auto builtin = statement == found.value ? std::nullopt : builtin_of(statement);
+    if (!builtin || (builtin->second != 0 && builtin->second != *kAxisNames[axis])) return only && statement != found.value;
+    // Which thread of the block it is says nothing of the block.
+    const bool says_place = builtin->first == "blockIdx" || (builtin->first == "gridDim" && !in_strides) || (builtin->first == "threadIdx" && !found.block_alone);
+    return only &= !says_place;
+  });
+  if (!only) return std::nullopt;
   if (place_is_asked_elsewhere(source)) return std::nullopt;
   if (in_strides) {
     auto grid = mentions_of_grid(source, body, axis);
@@ -116,6 +121,21 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   return found;
 }
 
+std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement) {
+  const clang::Expr* whole = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+  char member = 0;
+  if (auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(statement)) {
+    auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParenImpCasts());
+    if (!property || !property->getPropertyDecl()->getIdentifier()) return std::nullopt;
+    whole = property->getBaseExpr()->IgnoreParenImpCasts(), member = property->getPropertyDecl()->getName().front();
+    if (auto* base = llvm::dyn_cast<clang::OpaqueValueExpr>(whole)) whole = base->getSourceExpr()->IgnoreParenImpCasts();
+  }
+  auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(whole);
+  const std::string name = reference ? reference->getDecl()->getNameAsString() : "";
+  if (std::find(std::begin(kBuiltins), std::end(kBuiltins), name) == std::end(kBuiltins)) return std::nullopt;
+  return std::pair(name, member);
+}
+
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) {
   std::string text = squeezed(source.spelled(builtin));
   return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](auto* name) { return text.starts_with(std::string(name) + "."); });
@@ -123,7 +143,14 @@ bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) 
 
 bool place_is_asked_elsewhere(const KernelSource& source) {
   return std::any_of(source.functions().begin(), source.functions().end(), [&](auto* function) {
-    return !function->template hasAttr<clang::CUDAGlobalAttr>() && says(source.spelled(function->getBody()), "Idx.");
+    bool asks = false;
+    if (!function->template hasAttr<clang::CUDAGlobalAttr>())
+      walk(function->getBody(), [&](const clang::Stmt* statement) {
+        auto builtin = builtin_of(statement);
+        asks |= builtin && (builtin->first == "blockIdx" || builtin->first == "threadIdx");
+        return !asks;
+      });
+    return asks;
   });
 }
 
@@ -232,7 +259,12 @@ bool touches_memory(const std::vector<const clang::Stmt*>& statements) {
   bool pure = true;
   for (auto* statement : statements)
     walk(statement, [&](const clang::Stmt* inner) {
-      pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr>(inner);
+      pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr, clang::AsmStmt>(inner);
+      if (auto* member = llvm::dyn_cast<clang::MemberExpr>(inner)) pure &= !member->isArrow();
+      // A variable of the module is in memory, too.
+      auto* target = assigned_by(inner);
+      auto* variable = target ? variable_of(target) : nullptr;
+      pure &= !target || (variable && variable->hasLocalStorage() && !variable->getType()->isReferenceType());
       if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner)) pure &= unary->getOpcode() != clang::UO_Deref;
       return pure;
     });
