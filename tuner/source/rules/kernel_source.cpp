@@ -46,7 +46,9 @@ class Collector : public clang::DiagnosticConsumer {
 };
 
 bool is_builtin_variable(const clang::Expr* expression) {
-  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  expression = expression->IgnoreParenImpCasts();
+  if (auto* hidden = llvm::dyn_cast<clang::OpaqueValueExpr>(expression); hidden && hidden->getSourceExpr()) expression = hidden->getSourceExpr()->IgnoreParenImpCasts();
+  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression);
   if (!reference || !reference->getDecl()->getIdentifier()) return false;
   llvm::StringRef name = reference->getDecl()->getName();
   return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";

@@ -50,13 +50,18 @@ uint64_t spelled_threads(const Mep& mep) {
   return most;
 }
 
-bool spelled_in_whole_warps(const Mep& mep) {
+std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   auto sites = mep.all_launches();
-  return !sites.empty() && mep.unseen_launches.empty() && std::all_of(sites.begin(), sites.end(), [](auto* site) {
+  bool all = !sites.empty() && mep.unseen_launches.empty();
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  for (auto* site : sites) {
     auto expression = Expression::parse(site->block[0]);
-    auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
-    return size.ok() && *size > 0 && *size % 32 == 0;
-  });
+    auto now = expression.ok() ? expression->evaluate(knobs) : Result<int64_t>(usage_error("not read"));
+    if (now.ok() && *now % 32 != 0) return false;
+    all &= now.ok() && *now > 0 && expression->variables().empty();
+  }
+  return all ? std::optional(true) : std::nullopt;
 }
 
 /// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.

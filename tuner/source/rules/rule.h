@@ -36,7 +36,7 @@ struct RuleContext {
   uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
   bool rounds_up[3] = {true, true, true};     ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
   std::optional<std::set<CoveredSize>> covered[3];  ///< The sizes that the launches cover along these axes; nullopt: theirs do not depend on any.
-  bool whole_warps = false;                   ///< Every launch site spells a multiple of 32 for the block along x.
+  std::optional<bool> whole_warps;            ///< Every launch site spells a multiple of 32 for the block along x; or one spells another size.
 
   Bound bound = Bound::Unknown;
   bool hip = false;                           ///< Warps may have 64 threads, and what they do together takes masks of 64 bits.

@@ -137,7 +137,7 @@ TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
   std::string text = "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r < n) {\n    float sum = 0;\n"
                      "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
   RuleContext known = facts();
-  known.whole_warps = false;
+  known.whole_warps = std::nullopt;
   EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), HasSubstr("assuming that blocks are whole warps along x"));
   known.whole_warps = true;
   EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), testing::Not(HasSubstr("whole warps")));

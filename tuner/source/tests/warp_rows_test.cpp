@@ -139,11 +139,11 @@ TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
 
 TEST(WarpRows, LeaveAWriteAloneThatTwoTurnsMayMakeToOneElement) {
   auto dealt = [](const std::string& body) {
-    return after("warp_rows", "__global__ void k(float *out, const float *v, const int *col, int n, int m) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
+    return after("warp_rows", "__global__ void k(float *out, const float *v, const int *col, int n, int m, int inc) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
                                "    for (int j = 0; j < m; ++j) {\n      " + body + "\n    }\n  }\n}\n", {{"lanes", 32}, {"columns", 0}}).find("int j = lane") != std::string::npos;
   };
-  for (auto* own : {"out[i * m + j] = v[j];", "out[j * n + i] += v[j];", "out[(size_t)(m - j) * 2] = 1;", "for (int k = 0; k < n; ++k) out[j * n + k] = v[k];"}) EXPECT_TRUE(dealt(own)) << own;
-  for (auto* shared : {"out[i * m + col[j]] += v[j];", "out[(i * m + j) / 2] = v[j];", "out[j % 4] = v[j];", "out[j & 3] = v[j];", "out[j * 0] = v[j];", "out[(char)j] = v[j];",
+  for (auto* own : {"out[j * blockDim.x + i] = v[j];", "if (i < inc) out[j * inc + i] = v[j];", "out[i * m + j] = v[j];", "out[j * n + i] += v[j];", "out[(size_t)(m - j) * 2] = 1;", "for (int k = 0; k < n; ++k) out[j * n + k] = v[k];"}) EXPECT_TRUE(dealt(own)) << own;
+  for (auto* shared : {"out[i * m + j * inc] = v[j];", "if (i >= inc) out[j * inc + i] = v[j];", "out[i * m + col[j]] += v[j];", "out[(i * m + j) / 2] = v[j];", "out[j % 4] = v[j];", "out[j & 3] = v[j];", "out[j * 0] = v[j];", "out[(char)j] = v[j];",
                        "for (int k = 0; k < m; ++k) out[j * n + k] = v[k];", "for (int k = -1; k < n; ++k) out[j * n + k] = v[k];"})
     EXPECT_FALSE(dealt(shared)) << shared;
 }
@@ -151,7 +151,7 @@ TEST(WarpRows, LeaveAWriteAloneThatTwoTurnsMayMakeToOneElement) {
 TEST(WarpRows, FindTheRowInEverySpellingOfTheThreadsNumber) {
   auto row = [](const std::string& spelled) {
     return after("warp_rows", "#define WIDTH 64\n__global__ void k(const float *a, float *y, int n) {\n  int i = " + spelled + ";\n  if (i >= n) return;\n  float s = 0;\n"
-                              "  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  y[i] = s;\n}\n", {{"lanes", 8}, {"columns", 0}});
+                              "  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  y[i] = s;\n}\n", {{"lanes", 8}, {"columns", 0}}, 0, facts(100, 64));
   };
   EXPECT_THAT(row("(int)blockIdx.x * (int)blockDim.x + (int)threadIdx.x"), HasSubstr("int i = (int)blockIdx.x * (int)(blockDim.x / 8) + (int)threadIdx.x / 8;"));
   EXPECT_THAT(row("threadIdx.x + WIDTH * blockIdx.x"), HasSubstr("int i = threadIdx.x / 8 + (WIDTH / 8) * blockIdx.x;"));
@@ -194,6 +194,39 @@ TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
   narrow.geometries[0].block.x = 16;
   EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, narrow), "");
   EXPECT_NE(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "") << "of which each row is";
+  RuleContext known = facts();
+  known.whole_warps = false;
+  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, known), "") << "another launch has 48";
+}
+
+TEST(WarpRows, RefuseAPlaceThatIsCountedByAnotherStepThanTheBlock) {
+  auto with = [](const std::string& width) {
+    return after("warp_rows", "#define W 256\nconstexpr int kHalf = 128;\n__global__ void k(const float *a, float *y, int n, int step) {\n  int i = blockIdx.x * " + width + " + threadIdx.x;\n  if (i >= n) return;\n"
+                              "  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  y[i] = s;\n}\n", {{"lanes", 32}, {"columns", 0}});
+  };
+  EXPECT_NE(with("blockDim.x"), "");
+  EXPECT_NE(with("W"), "");
+  EXPECT_EQ(with("kHalf"), "") << "blocks of 256 overlap";
+  EXPECT_EQ(with("step"), "");
+  EXPECT_EQ(with("gridDim.x"), "");
+}
+
+TEST(WarpRows, LeaveGatheringAloneThatDependsOnItsTypes) {
+  auto with = [](const std::string& type, const std::string& loop, const std::string& before = "") {
+    return after("warp_rows", before + "__global__ void k(const float *a, const unsigned *u, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  " +
+                              type + " s = 0;\n  " + loop + "\n  y[i] = s;\n}\n", {{"lanes", 32}, {"columns", 0}});
+  };
+  EXPECT_NE(with("float", "for (int j = 0; j < n; ++j) s += a[j];"), "");
+  EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s += (int)a[j];"), "");
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s += a[j];"), "") << "each is cut off";
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = s + a[j];"), "");
+  EXPECT_EQ(with("bool", "for (int j = 0; j < n; ++j) s += u[j];"), "");
+  EXPECT_EQ(with("float", "for (unsigned char j = 0; j < n; ++j) s += a[j];"), "") << "of 255, the step over the end begins anew";
+  EXPECT_EQ(with("float", "for (short j = 0; j < n; ++j) s += a[j];"), "");
+  EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s = max(s, (int)u[j]);"), "");
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = umax(s, u[j]);", "__device__ unsigned umax(unsigned, unsigned);\n"), "");
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = max(s, u[j]);"), "") << "of two types";
+  EXPECT_EQ(with("long", "for (int j = 0; j < n; ++j) s = fmax(s, (long)u[j]);", "__device__ long fmax(long a, long b) { return b > a + 4 ? b : a; }\n"), "") << "the program's own";
 }
 
 TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {

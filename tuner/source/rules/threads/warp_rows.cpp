@@ -73,6 +73,7 @@ class Sharing {
   bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
   bool only_counts(const clang::VarDecl* counter) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
+  bool is_some(const clang::Expr* factor, const clang::Stmt* at) const;
   bool differs_by(const clang::Expr* index, const clang::VarDecl* counter, const std::set<const clang::VarDecl*>& changed) const;
   bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter);
   bool store_once(const clang::Stmt* statement);
@@ -121,6 +122,8 @@ const clang::VarDecl* counter_of(const clang::ForStmt* loop, const clang::Expr*&
   }
   auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
   if (!counter || !first || !condition || !counter->getType()->isIntegerType() || !loop->getInc()) return nullptr;
+  // A lane steps further: a byte that counts to 255 would begin anew.
+  if (!counter->getType()->isDependentType() && counter->getASTContext().getTypeSize(counter->getType()) < 32) return nullptr;
   auto changed = changed_within(loop);
   bool up = (condition->getOpcode() == clang::BO_LT || condition->getOpcode() == clang::BO_LE) && named_variable(condition->getLHS()) == counter &&
             !variables_in(condition->getRHS()).contains(counter);
@@ -210,6 +213,9 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
     Gathered gathered;
     gathered.root = root;
     size_t again = 0;
+    // A whole number that something with a fraction is added to drops the fraction each time.
+    const auto type = binary->getLHS()->getType();
+    if (type->isBooleanType() || (type->isIntegerType() && !binary->getRHS()->isTypeDependent() && !binary->getRHS()->IgnoreParenImpCasts()->getType()->isIntegerType())) return true;
     if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
     } else if (binary->getOpcode() == clang::BO_Assign) {
       auto* value = binary->getRHS()->IgnoreParenImpCasts();
@@ -221,6 +227,10 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
         gathered.how = Gathering::Choice;
         gathered.function = call->getDirectCallee()->getNameAsString();
         bool mine = squeezed(source_.spelled(call->getArg(0))) == key || squeezed(source_.spelled(call->getArg(1))) == key;
+        // The library's, of one type: max(int, unsigned) compares as unsigned, and the program's own may not care for the order.
+        auto alike = [&](clang::QualType other) { return source_.context().hasSameUnqualifiedType(other.getNonReferenceType(), type); };
+        mine &= alike(call->getType()) && alike(call->getArg(0)->IgnoreParenImpCasts()->getType()) && alike(call->getArg(1)->IgnoreParenImpCasts()->getType()) &&
+                !source_.context().getSourceManager().isWrittenInMainFile(call->getDirectCallee()->getLocation());
         if (!choices.contains(gathered.function) || !mine) return true;
         again = 1;
       } else {
@@ -236,6 +246,38 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
   });
   if (found.empty()) return roots.empty();
   return std::all_of(roots.begin(), roots.end(), [&](auto* root) { return gathered_mentions[root] > 0 && gathered_mentions[root] == mentions[root]; });
+}
+
+/// At `at`, the factor is not 0: a number, the block's size, or what something was found to be less than on the way there, `if (i < n)`.
+bool Sharing::is_some(const clang::Expr* factor, const clang::Stmt* at) const {
+  factor = factor->IgnoreParenCasts();
+  clang::Expr::EvalResult number;
+  if (factor->isValueDependent()) return llvm::isa<clang::DeclRefExpr>(factor);   // A template's own constant.
+  if (factor->EvaluateAsInt(number, source_.context())) return !number.Val.getInt().isZero();
+  if (auto builtin = builtin_of(factor)) return builtin->first == "blockDim" || builtin->first == "gridDim";
+  if (auto* product = llvm::dyn_cast<clang::BinaryOperator>(factor); product && product->getOpcode() == clang::BO_Mul) return is_some(product->getLHS(), at) && is_some(product->getRHS(), at);
+  const std::string name = squeezed(source_.spelled(factor));   // `n`, `p.n`.
+  if (name.empty() || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr>(factor)) return false;
+  auto exceeds = [&](const clang::Expr* condition, bool leaves) {
+    return condition && std::ranges::any_of(parts_of_guard(condition, leaves), [&](auto* part) {
+      auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts());
+      if (!asks || !asks->isRelationalOp()) return false;
+      const auto kind = leaves ? clang::BinaryOperator::negateComparisonOp(asks->getOpcode()) : asks->getOpcode();
+      const clang::Expr *less = kind == clang::BO_LT ? asks->getLHS() : asks->getRHS(), *more = kind == clang::BO_LT ? asks->getRHS() : asks->getLHS();
+      return (kind == clang::BO_LT || kind == clang::BO_GT) && named_variable(less) && squeezed(source_.spelled(more->IgnoreParenImpCasts())) == name;
+    });
+  };
+  for (const clang::Stmt *up = source_.parent(at), *below = at; up; below = up, up = source_.parent(up)) {
+    if (auto* loop = llvm::dyn_cast<clang::ForStmt>(up); loop && below == loop->getBody() && exceeds(loop->getCond(), false)) return true;
+    if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(up); loop && exceeds(loop->getCond(), false)) return true;
+    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(up); branch && below == branch->getThen() && exceeds(branch->getCond(), false)) return true;
+    if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(up))
+      for (auto* earlier : block->body()) {
+        if (earlier == below) break;
+        if (auto* guard = llvm::dyn_cast<clang::IfStmt>(earlier); guard && !guard->getElse() && only_returns(guard->getThen()) && exceeds(guard->getCond(), true)) return true;
+      }
+  }
+  return false;
 }
 
 /// Each turn has another value of it: the counter, moved or multiplied by what is the same in all turns; `j * m + k` where k is the
@@ -255,8 +297,7 @@ bool Sharing::differs_by(const clang::Expr* index, const clang::VarDecl* counter
   if (!variables_in(one).contains(counter)) std::swap(one, other);
   if (variables_in(other).contains(counter) || !differs_by(one, counter, changed)) return false;
   if (is_invariant(other, changed)) {
-    clang::Expr::EvalResult zero;
-    return binary->isAdditiveOp() || other->isValueDependent() || !other->EvaluateAsInt(zero, source_.context()) || !zero.Val.getInt().isZero();
+    return binary->isAdditiveOp() || is_some(other, index);
   }
   auto* product = llvm::dyn_cast<clang::BinaryOperator>(one->IgnoreParenImpCasts());
   auto* inner = named_variable(other);
@@ -406,6 +447,22 @@ std::string row_text(std::string index, int64_t lanes, bool columns) {
   return index;
 }
 
+/// The block's number is multiplied by blockDim.x, or by a constant that is what the block was: not by a step of the program's.
+bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index) {
+  bool good = true;
+  walk(index, [&](const clang::Stmt* statement) {
+    if (builtin_of(statement)) return false;
+    auto* value = llvm::dyn_cast<clang::Expr>(statement);
+    if (!value || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr, clang::IntegerLiteral>(value)) return good;
+    if (value->isValueDependent()) return false;   // The template's own constant.
+    clang::Expr::EvalResult width;
+    good &= value->EvaluateAsInt(width, source.context()) &&
+            std::ranges::all_of(facts.geometries, [&](auto& geometry) { return width.Val.getInt().getExtValue() == geometry.block.x; });
+    return false;
+  });
+  return good;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
@@ -413,11 +470,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   int64_t lanes = values.at("lanes");
   bool columns = values.at("columns") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
+  if (facts.whole_warps == false) return {};
   for (auto& geometry : facts.geometries) {
     if (geometry.block.x % kWarp != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
+  if (!counts_by_block(source, facts, index->value)) return {};
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
   if (!declared || !init || !end) return {};
