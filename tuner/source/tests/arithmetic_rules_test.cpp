@@ -119,6 +119,8 @@ TEST(Reciprocal, LeavesPowersOfIntegersAlone) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  y[0] = powf(n, 2.0f) / 3;\n}\n"), "");
 }
 
+const std::string kTaken = "taken assuming that no divisor is denormal";
+
 /// Whether reciprocal takes the quotient `x[i] / h` of such a body, and what is to be known of that.
 std::string quotient(const std::string& body, const std::string& before = "") {
   auto found = offers("reciprocal", before + "__global__ void k(float *y, int *c, const float *x, float h, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body + "\n  }\n}\n", {});
@@ -126,20 +128,20 @@ std::string quotient(const std::string& body, const std::string& before = "") {
 }
 
 TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
-  EXPECT_EQ(quotient("y[i] = x[i] / h;"), "taken ");
+  EXPECT_EQ(quotient("y[i] = x[i] / h;"), kTaken);
   EXPECT_EQ(quotient("c[i] = (int)(x[i] / h + 0.5f);"), "left") << "41 * (1.0f / 41) is less than one";
   EXPECT_EQ(quotient("c[i] = x[i] / h;"), "left");
   EXPECT_EQ(quotient("c[i] += x[i] / h;"), "left");
   EXPECT_EQ(quotient("y[i] = floor(x[i] / h);", "__device__ float floor(float);\n"), "left");
   EXPECT_EQ(quotient("float at = x[i] / h;\n    float twice = at + at;\n    c[i] = (int)twice;"), "left");
   EXPECT_EQ(quotient("y[i] = part(x[i] / h);", "__device__ float part(float at) { return at - (int)at; }\n"), "left");
-  EXPECT_EQ(quotient("float s = x[i] / h;\n    c[i] = 0;\n    y[i] = fmaxf(s, 0.0f);"), "taken ");
+  EXPECT_EQ(quotient("float s = x[i] / h;\n    c[i] = 0;\n    y[i] = fmaxf(s, 0.0f);"), kTaken);
 }
 
 TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
   EXPECT_EQ(quotient("c[i] = cell(x[i] / h);", "template <class T> __device__ int cell(T at) { return (int)at; }\n"), "left");
   EXPECT_EQ(quotient("y[i] = part(x[i] / h);", "template <class T> __device__ T part(T at) { T all = (int)at; return at - all; }\n"), "left");
-  EXPECT_EQ(quotient("y[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), "taken ");
+  EXPECT_EQ(quotient("y[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), kTaken);
   EXPECT_EQ(quotient("c[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), "left");
   EXPECT_EQ(quotient("auto cell = [](float at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
   EXPECT_EQ(quotient("auto cell = [](auto at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
@@ -148,7 +150,7 @@ TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
   EXPECT_EQ(quotient("c[i] = Cell(x[i] / h).at;", "struct Cell { int at; __device__ Cell(float x) : at(x) {} };\n"), "left");
   EXPECT_EQ(quotient("float at;\n    split(x[i] / h, at);\n    c[i] = (int)at;", "__device__ void split(float all, float &at) { at = all; }\n"), "left");
   EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    c[i] = (int)at;", "__device__ void split(float all, float *at) { *at = all; }\n"), "left");
-  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    y[i] = at;", "__device__ void split(float all, float *at) { *at = all; }\n"), "taken ");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    y[i] = at;", "__device__ void split(float all, float *at) { *at = all; }\n"), kTaken);
   EXPECT_EQ(quotient("int (*of)(float) = cut;\n    c[i] = of(x[i] / h);", "__device__ int cut(float at) { return (int)at; }\n"), "left");
 }
 
@@ -158,14 +160,14 @@ TEST(Reciprocal, FollowsQuotientsThroughMemory) {
   EXPECT_EQ(quotient("p[i].at = x[i] / h;\n    c[i] = (int)p[i].at;", "struct P { float at; };\n__device__ P p[8];\n"), "left");
   EXPECT_EQ(quotient("c[i] = __float_as_int(x[i] / h);", "__device__ int __float_as_int(float);\n"), "left");
   EXPECT_EQ(quotient("put(y + i, x[i] / h);\n    c[i] = (int)y[i];", "__device__ void put(float *at, float v) { *at = v; }\n"), "left");
-  EXPECT_EQ(quotient("y[i] = x[i] / h;\n    y[n] += y[i];"), "taken ");
+  EXPECT_EQ(quotient("y[i] = x[i] / h;\n    y[n] += y[i];"), kTaken);
 }
 
 TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
-  const std::string said = "taken which rounds values otherwise that are compared";
+  const std::string said = kTaken + ", and which rounds values otherwise that are compared";
   EXPECT_EQ(quotient("if (x[i] / h >= 1.0f) y[i] = 1;"), said);
   EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s > 0 ? s : 0;"), said);
-  EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s;\n    if (x[i] > h) y[i] = 0;"), "taken ");
+  EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s;\n    if (x[i] > h) y[i] = 0;"), kTaken);
 }
 
 TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {

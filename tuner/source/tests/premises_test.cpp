@@ -123,7 +123,17 @@ TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
   const std::string premise = "assuming that the functions' arguments stay in the range of the recorded launches";
   EXPECT_THAT(label("fast_math", text, {{"pieces", 1}}), HasSubstr(premise));
   EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr(premise));
-  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}), "fast_math whole text (divisions)");
+  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}), "fast_math whole text (divisions), assuming that no divisor is larger than 8e37");
+  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr("of the recorded launches and that no divisor is larger than 8e37"));
+  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"pieces", 2}}), "fast_math whole text (divisions)") << "a product";
+}
+
+TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
+  auto of = [](const std::string& type) {
+    return label("reciprocal", "__global__ void k(float *y, " + type + " h, int n) {\n  for (int i = 0; i < n; ++i) y[i] = y[i] / h;\n}\n", {});
+  };
+  EXPECT_THAT(of("float"), HasSubstr("assuming that no divisor is denormal"));
+  EXPECT_THAT(of("int"), testing::Not(HasSubstr("assuming"))) << "a whole number is not";
 }
 
 TEST(Labels, SayThatPrecisionIsLowered) {

@@ -129,6 +129,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions)) return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
   if (found.edits.size() > divisions) found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
+  // Past 2^126 __fdividef is 0. A quotient by a root became a product.
+  const bool divides = std::any_of(found.edits.begin(), found.edits.begin() + static_cast<long>(divisions), [](auto& edit) { return edit.text == "__fdividef("; });
+  if (divides) found.premise += (found.premise.empty() ? "assuming" : " and") + std::string(" that no divisor is larger than 8e37");
   if (compares) found.premise = and_compares_rounded(found.premise);
   return {found};
 }

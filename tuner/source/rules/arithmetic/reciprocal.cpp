@@ -45,6 +45,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   for (auto* function : source.functions()) {
     Opportunity opportunity;
     opportunity.place = function->getNameAsString();
+    bool compares = false;
     auto convert = [&](const clang::BinaryOperator* division, const std::set<const clang::VarDecl*>& changed) {
       clang::QualType type = division->getType();
       auto* divisor = division->getRHS();
@@ -53,9 +54,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       auto range = source.span(divisor);
       Rounded then = what_becomes_of(source, division);
       if (!operation || !range || then == Rounded::Cut) return;
-      if (then == Rounded::Compared) opportunity.premise = kComparesRounded;
+      compares |= then == Rounded::Compared;
       bool single = source.context().hasSameType(type.getUnqualifiedType(), source.context().FloatTy);
       std::string one = single ? "1.0f" : "1.0";
+      // Of a number so small that its reciprocal is infinite.
+      if (divisor->IgnoreParenImpCasts()->getType()->isRealFloatingType()) opportunity.premise = "assuming that no divisor is denormal";
       opportunity.edits.push_back({*operation, *operation + 1, "*"});
       opportunity.edits.push_back({range->begin, range->end, "(" + one + " / " + source.spelled(divisor) + ")"});
     };
@@ -102,10 +105,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       if (!named_variable(base)) name = "(" + name + ")";
       // pow of a float may well be a double: the product is to be one, too.
       if (!source.context().hasSameUnqualifiedType(base->getType(), call->getType())) name = "(" + call->getType().getUnqualifiedType().getAsString() + ")" + name;
-      if (then == Rounded::Compared) opportunity.premise = kComparesRounded;
+      compares |= then == Rounded::Compared;
       opportunity.edits.push_back({range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });
+    if (compares) opportunity.premise = and_compares_rounded(opportunity.premise);
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;
