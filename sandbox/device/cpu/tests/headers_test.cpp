@@ -279,6 +279,21 @@ __global__ void k(const unsigned* amounts, unsigned* out, unsigned* spaces) {
   EXPECT_NE(local.error().message.find("isspacep.local"), std::string::npos) << local.error().message;
 }
 
+TEST(Headers, BuiltinVariablesCanBeCopiedAndGivenWhole) {
+  TestImage image = build_with_headers(R"(
+__device__ unsigned flat(uint3 thread, dim3 block) { return thread.y * block.x + thread.x; }
+__global__ void k(unsigned* out) {
+  const uint3 id = threadIdx;
+  const dim3 size = blockDim, blocks(gridDim);
+  out[blockIdx.x * size.x * size.y + id.y * size.x + id.x] = flat(threadIdx, blockDim) + 100 * uint3(blockIdx).x + 1000 * blocks.x;
+})");
+  std::vector<unsigned> out(64);
+  Geometry two = grid(2, 8);
+  two.block.y = 4;
+  ASSERT_TRUE(image.run("k", two, out.data()).ok());
+  for (unsigned i = 0; i < 64; ++i) ASSERT_EQ(out[i], i % 32 + i / 32 * 100 + 2000);
+}
+
 TEST(Headers, SyncFormsShufflesAndVotes) {
   TestImage image = build_with_headers(R"(
 __global__ void k(double* out) {

@@ -93,8 +93,17 @@ void pack_parameters(Kernel& kernel, const DataLayout& layout) {
 
 bool is_intrinsic_global(const GlobalVariable& global) { return global.getName().starts_with("llvm."); }
 
-/// clang's threadIdx and friends: weak, never defined, read through functions only.
 bool is_unused_declaration(const GlobalVariable& global) { return global.isDeclaration() && global.use_empty(); }
+
+/// clang's threadIdx and its kin have no members but functions that read registers; `uint3 id = threadIdx;` calls one of them with
+/// the variable's address, which has to be some.
+void define_builtin_variables(Module& module) {
+  for (const char* name : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
+    if (GlobalVariable* variable = module.getNamedGlobal(name); variable && variable->isDeclaration()) {
+      variable->setInitializer(Constant::getNullValue(variable->getValueType()));
+      variable->setLinkage(GlobalValue::PrivateLinkage), variable->setConstant(true);
+    }
+}
 
 Status check_externals(Module& module) {
   for (GlobalVariable& global : module.globals()) {
@@ -231,6 +240,7 @@ Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {
   builder.crossRegisterProxies(loops, functions, sccs, analyses);
   GlobalDCEPass().run(*module, analyses);
 
+  define_builtin_variables(*module);
   SmallVector<GlobalVariable*, 8> unused;
   for (GlobalVariable& global : module->globals())
     if (is_unused_declaration(global)) unused.push_back(&global);
