@@ -349,7 +349,8 @@ class Choice {
         return answer_is_no("nothing that can be patched in is measurably faster than the original; what was seen, and is not confirmed, is " + gain);
       return refused("the gain of this run is " + gain + (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
     }
-    if (o.tried == 0) return answer_is_no("this run had no time to try anything: give `tune` more (--time), or the application a smaller problem");
+    if (o.tried == 0) return answer_is_no("this run tried nothing: if its time was spent before the first candidate, give `tune` more (--time), or the application a smaller "
+                                             "problem; else these tiers have nothing for this kernel, and further ideas can come from a model (--llm) or from you (`kernelift evaluate`)");
     return answer_is_no("nothing in this run is measurably faster than the original");
   }
 

@@ -4,7 +4,10 @@
 cat > app.cu <<'C'
 #include <cstdio>
 #include <cstdlib>
-__global__ void twice(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
+__global__ void twice(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= 2;
+}
 __global__ void never(float* x) { x[0] = 1; }
 int main(int argc, char** argv) {
   float* x;
