@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/source/rules/own_lines.h"
+
 namespace kernelift {
 namespace {
 
@@ -70,8 +72,16 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " + source.error().message.substr(0, 200));
     return place->second;
   }
-  for (auto* rule : all_rules())
-    for (auto& opportunity : opportunities(*rule, *source, facts_)) place->second.push_back({rule, std::move(opportunity)});
+  // Lines are broken for rules alone that find nothing else: what does not change should not be in a patch.
+  auto lines = on_own_lines(*source, facts_.kernel);
+  auto broken = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
+  auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
+  for (auto* rule : all_rules()) {
+    auto found = opportunities(*rule, *source, facts_);
+    const bool in_broken = found.empty() && broken.ok();
+    if (in_broken) found = opportunities(*rule, *broken, facts_);
+    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_broken ? text : nullptr});
+  }
   return place->second;
 }
 
@@ -97,7 +107,9 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     Idea idea = std::move(*chosen);
     from->erase(chosen);
     // Only now, with the launches of whoever is the fastest with this text.
-    auto candidate = apply(parent->candidate, *idea.rule, idea.opportunity, facts_.kernel);
+    Candidate base = parent->candidate;
+    if (idea.text) base.source = *idea.text;
+    auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
     ++records_[idea.rule].tried;   // Also while in flight, so that a batch spreads over rules.
     asked_.emplace(candidate->key(), std::pair{idea.rule, parent->verdict.speedup()});

@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <memory>
 
 #include "tuner/proposer.h"
 #include "tuner/source/rules/rule.h"
@@ -21,7 +22,8 @@ class RuleProposer : public Proposer {
   std::vector<std::string> take_notes() override;
 
  private:
-  struct Idea { const Rule* rule; Opportunity opportunity; };
+  /// Of the parent's text, or of the same in other lines.
+  struct Idea { const Rule* rule; Opportunity opportunity; std::shared_ptr<const std::string> text; };
   struct Record { double gained = 0; int tried = 0; };   ///< Sum of log speedup over the parent.
 
   std::deque<Idea>& ideas_of(const RunTrial& trial);

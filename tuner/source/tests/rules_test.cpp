@@ -8,6 +8,7 @@
 
 #include "sandbox/compile/frontend.h"
 #include "tuner/source/rule_proposer.h"
+#include "tuner/source/rules/own_lines.h"
 #include "tuner/source/tests/rule_text.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
@@ -508,6 +509,34 @@ TEST(RuleProposer, KeepsTheLaunchOfTheFastestWithAText) {
   EXPECT_EQ(next.parents.at(0), 2);
   ASSERT_EQ(next.candidate.launches.size(), 1u) << "what was thought of before the launch changed";
   EXPECT_EQ(next.candidate.launches[0].block[0].text(), "bx * 2");
+}
+
+TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
+  auto of = [](const std::string& text) {
+    auto source = KernelSource::parse(text, arguments());
+    EXPECT_TRUE(source.ok()) << source.error().message;
+    return on_own_lines(*source, "k").value_or("as it is");
+  };
+  EXPECT_EQ(of("__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) { x[i] = 1; n = 2; } }\n"),
+            "__global__ void k(float* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) { x[i] = 1; n = 2; }\n}\n");
+  EXPECT_EQ(of("__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */ x[i] = 1; // set\n  x[1] = 2; }\n"),
+            "__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */\n  x[i] = 1; // set\n  x[1] = 2;\n}\n");
+  EXPECT_EQ(of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { x[i] = 1; x[i + 4] = 2; }\n}\n"), "as it is");
+  EXPECT_EQ(of("__global__ void k(float*) {}\n"), "__global__ void k(float*) {\n}\n");
+  EXPECT_EQ(of("#define TWO x[0] = 1; x[1] = 2\n__global__ void k(float* x) { TWO; }\n"), "as it is") << "a macro's";
+}
+
+TEST(RuleProposer, BreaksTheLinesOfAKernelForRulesThatNeedTheirOwn) {
+  History history;
+  Candidate original;
+  original.source = "__global__ void k(float* y, const float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }\n";
+  original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  std::map<std::string, std::string> made;
+  for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100)) made.emplace(one.candidate.proposer, one.candidate.source);
+  EXPECT_THAT(made["rules/jam"], HasSubstr("  int i["));
+  EXPECT_THAT(made["rules/coarsen"], HasSubstr("{\n  for (int turn"));
+  EXPECT_THAT(made["rules/readonly"], testing::Not(HasSubstr("{\n"))) << "which found its place as it was";
 }
 
 TEST(RuleProposer, SaysWhenATextDoesNotParse) {
