@@ -8,7 +8,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(FloatLiterals, GiveFloatExpressionsFloatLiterals) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
