@@ -92,6 +92,9 @@ class MepSpace::Builder {
   Builder(const Mep& mep, const Candidate& parent) : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
     made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
     if (!mep.instances.empty()) made_.recorded_block_ = mep.instances[0].geometry.block;
+    for (auto& instance : mep.instances)
+      if (instance.geometry.shared_bytes > 0) made_.with_shared_.push_back(instance.geometry);
+    made_.shared_ = shared_bytes_by_knobs(mep);
     for (auto& knob : mep.knobs) {
       auto found = parent.values.find(knob.name);
       original_[knob.name] = found == parent.values.end() ? knob.value : found->second;
@@ -459,6 +462,7 @@ MepSpace MepSpace::Builder::finish() {
   fixed.merge(constants(original_));  // Those that fell away too.
   for (auto& constraint : made_.constraints_) constraint = substitute(constraint, fixed);
   for (auto& rule : made_.rules_) rule.expression = substitute(rule.expression, fixed);
+  if (made_.shared_) made_.shared_ = substitute(*made_.shared_, fixed);
   auto space = Space::create(std::move(parameters_), made_.constraints_);
   KERNELIFT_ASSERT(space.ok(), "constraints speak of parameters only");
   made_.space_ = std::move(*space);
@@ -507,6 +511,23 @@ int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
   return !size.ok() || *size <= kLargestGrid ? kLargestGrid : kLargestGrid * kLargestGrid / *size;
 }
 
+void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, std::string>& by) const {
+  if (with_shared_.empty()) return;
+  if (shared_) {
+    for (auto& parameter : space_.parameters())
+      if (launch.shared.text() == "shared" && shared_->variables().contains(parameter.name)) launch.shared = *shared_;
+    if (launch.shared.text() != "shared") return;
+  }
+  // As much for each thread: fewer of them leave some unused.
+  bool grows = false;
+  for (auto& recorded : with_shared_)
+    if (auto made = launch.evaluate(recorded, values); made.ok()) grows |= made->block.count() > recorded.block.count();
+  std::string now, before;
+  for (auto* axis : kBlock)
+    if (auto turned = by.find(axis); turned != by.end()) now += " * (" + turned->second + ")", before += (before.empty() ? "" : " * ") + std::string(axis);
+  if (grows && !before.empty()) launch.shared = substitute(launch.shared, {{"shared", "ceil_div(shared" + now + ", " + before + ")"}});
+}
+
 Candidate MepSpace::materialise(const Point& point) const {
   Candidate candidate = parent_;
   bool original = true;
@@ -549,6 +570,7 @@ Candidate MepSpace::materialise(const Point& point) const {
       follow(launch.grid[axis]);
       follow(launch.block[axis]);
     }
+    give_room(launch, candidate.values, by);
   }
   for (int axis : {1, 2})
     if (int64_t most = most_blocks(candidate, axis); most < kLargestGrid)

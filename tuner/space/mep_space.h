@@ -37,6 +37,8 @@ class MepSpace {
   /// but for sizes that the source fixes.
   struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; bool of_shape = false, fixed = false; };
 
+  /// Dynamic shared memory that serves the candidate's blocks as what was recorded served the recorded ones.
+  void give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, std::string>& by) const;
   /// Of the application's, along y or z, that the candidate's grid still has room for.
   int64_t most_blocks(const Candidate& candidate, int axis) const;
 
@@ -46,6 +48,8 @@ class MepSpace {
   Space space_;
   std::vector<Expression> constraints_;
   std::vector<AxisRule> rules_;
+  std::vector<Geometry> with_shared_;         ///< Recorded ones that have dynamic shared memory …
+  std::optional<Expression> shared_;          ///< … and what launches compute it by, where that is a matter of parameters.
   std::vector<std::string> knobs_;            ///< Parameters that are spelled in the text; the others are geometry only.
   std::vector<std::string> left_alone_, blocks_left_alone_;
 };

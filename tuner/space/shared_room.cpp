@@ -181,4 +181,18 @@ std::string shared_without_room(std::string_view source, const Bindings& knobs, 
   return block.count() > 1024 ? "" : Room(blank_comments(source), knobs, block).array_without();
 }
 
+std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
+  Bindings knobs;
+  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  std::optional<Expression> all;
+  for (auto* site : mep.all_launches()) {
+    auto bytes = Expression::parse(site->shared);
+    if (site->shared.empty() || !bytes.ok() || bytes->variables().empty() || (all && !(*all == *bytes))) return std::nullopt;
+    all = *bytes;
+  }
+  auto now = all ? all->evaluate(knobs) : Result<int64_t>(usage_error("no launch"));
+  const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) { return instance.geometry.shared_bytes == *now; });
+  return as_recorded && mep.unseen_launches.empty() ? all : std::nullopt;
+}
+
 }  // namespace kernelift

@@ -354,6 +354,23 @@ TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
   EXPECT_THAT(tried("32", "64", {}, &said), testing::Contains(512));
 }
 
+TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
+  auto bytes = [](const std::string& block, const std::string& shared, const std::vector<Knob>& knobs, int64_t size) {
+    Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
+    mep.knobs = knobs;
+    mep.launches[0].shared = shared, mep.instances[0].geometry.shared_bytes = 256;
+    auto space = MepSpace::create(mep, parent("#define B 64\n__global__ void k(float* data, int n) {\n  extern __shared__ float part[];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  part[threadIdx.x] = 0;\n  if (i < n) data[i] = part[threadIdx.x];\n}\n"));
+    Candidate candidate = space.materialise(with(space.space(), knobs.empty() ? "block_x" : "B", size));
+    return candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values)->shared_bytes;
+  };
+  EXPECT_EQ(bytes("64", "256", {}, 128), 512u);
+  EXPECT_EQ(bytes("64", "256", {}, 32), 256u);
+  EXPECT_EQ(bytes("64", "", {}, 128), 512u) << "whoever computes it";
+  EXPECT_EQ(bytes("B", "B * 4", {knob("B", 64, true, true)}, 128), 512u);
+  EXPECT_EQ(bytes("B", "B * 4", {knob("B", 64, true, true)}, 32), 128u) << "as the launch says";
+  EXPECT_EQ(bytes("B", "256", {knob("B", 64, true, true)}, 128), 512u);
+}
+
 TEST(MepSpace, TheOriginalPointIsTheParentItself) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
