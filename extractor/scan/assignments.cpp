@@ -55,7 +55,7 @@ bool Assignments::encloses(const Stmt* outer, const Position& inner) const {
 bool Assignments::always_before(const Position& first, const Position& then) const {
   auto is_whole = [](const Stmt* part) {
     auto* list = llvm::dyn_cast<BinaryOperator>(part);
-    return llvm::isa<ExprWithCleanups>(part) || (list && list->getOpcode() == BO_Comma);
+    return llvm::isa<ExprWithCleanups, DeclStmt>(part) || (list && list->getOpcode() == BO_Comma);
   };
   auto* block = first.outer;
   while (block && is_whole(block)) block = positions_.at(block).outer;
@@ -160,7 +160,8 @@ bool Assignments::VisitDeclStmt(DeclStmt* statement) {
     if (!variable || !variable->getInit()) continue;
     if (is_writable_reference(variable->getType())) lend(variable->getInit());
     if (variable->isStaticLocal()) lent_.insert(variable->getCanonicalDecl());
-    else note(variable->getCanonicalDecl(), {-1, variable->getInit(), statement});
+    // In `dim3 block(256), grid(n / block.x);` the second speaks of the first.
+    else note(variable->getCanonicalDecl(), {-1, variable->getInit(), variable->getInit()});
   }
   return true;
 }

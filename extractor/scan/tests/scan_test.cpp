@@ -45,7 +45,7 @@ constexpr int kRows = 4;
 inline int groups(int n, int size) { return (n + size - 1) / size; }
 __global__ void k(int n, float* x) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] += kRows; }
 void a(int n, float* x) { const int blocks = CEIL_DIV(n, BLOCK); dim3 grid(blocks); k<<<grid, BLOCK>>>(n, x); }
-void b(int w, int h, float* x) { dim3 block(16, kRows); dim3 grid(groups(w, block.x), groups(h, block.y));
+void b(int w, int h, float* x) { dim3 block(16, kRows), grid(groups(w, block.x), groups(h, block.y));
   k<<<grid, block, 2 * sizeof(float) * BLOCK>>>(w * h, x); }
 void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK, 1, 1}>>>(n, x); }
 )");

@@ -423,6 +423,8 @@ bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
     if (auto* callee = call->getDirectCallee(); callee && callee->getIdentifier()) name = callee->getName().str();
     for (auto* word : barriers) found |= name.starts_with(word);
     auto* definition = visible_callee(call);
+    auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
+    if (method && (method->isTrivial() || method->isDefaulted())) return !found;   // `p = particles[i]`
     bool own = definition && call->getBeginLoc().isValid() &&
                definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
     if (own && depth > 0) found |= has_barrier_within(definition->getBody(), barriers, depth - 1);

@@ -458,6 +458,13 @@ TEST(BlockIndex, IsKnownInItsUsualSpellings) {
                   {{"x", 2}, {"y", 1}, {"z", 1}}), "") << "something else knows the thread's number too";
 }
 
+TEST(Jam, SeesNoBarrierInCopiesOfRecords) {
+  const std::string text = "struct V { float x, y; };\nstruct P { V at, speed; int alive; };\n__global__ void k(P *ps, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+                           "  P p = ps[i];\n  p.at.x += p.speed.x;\n  V old = p.at;\n  p.speed = old;\n  ps[i] = p;\n}\n";
+  EXPECT_NE(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+  EXPECT_NE(after("coarsen", text, {{"turns", 2}}), "");
+}
+
 TEST(BlockIndex, IsKnownToNothingElseByAMacroOrWhole) {
   for (auto* other : {"OUT = 1;", "y[i + TX] = 1;", "const uint3 b = blockIdx;\n  y[i] = b.x;", "y[i + place()] = 1;"}) {
     const std::string text = "#define OUT y[blockIdx.x * 64 + i]\n#define TX threadIdx.x\n" + std::string(strstr(other, "place") ? "__device__ int place() { const uint3 t = threadIdx; return t.x; }\n" : "") +
