@@ -229,6 +229,20 @@ TEST(WarpRows, LeaveGatheringAloneThatDependsOnItsTypes) {
   EXPECT_EQ(with("long", "for (int j = 0; j < n; ++j) s = fmax(s, (long)u[j]);", "__device__ long fmax(long a, long b) { return b > a + 4 ? b : a; }\n"), "") << "the program's own";
 }
 
+TEST(WarpRows, LetOneLaneDoWhatIsDoneOnce) {
+  auto with = [](const std::string& helper, const std::string& after_loop) {
+    return after("warp_rows", "__device__ int overflows;\n" + helper + "__global__ void k(const float *a, float *y, int *count, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  float s = 0;\n"
+                              "  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  " + after_loop + "\n  y[i] = s;\n}\n", {{"lanes", 32}, {"columns", 0}});
+  };
+  const std::string once = "if (lane == 0) note(s)";
+  for (auto* acts : {"__device__ void note(float s) { atomicAdd(&overflows, 1); }\n", "__device__ void note(float s) { if (s > 3) overflows = 1; }\n", "__device__ void count() { ++overflows; }\n__device__ void note(float s) { count(); }\n",
+                     "__device__ int note(float s) { return printf(\"%f\", s); }\n", "__device__ void note(float s);\n"})
+    EXPECT_THAT(with(std::string("__device__ int printf(const char*, ...);\n") + acts, "if (s > 1e6f) note(s);"), HasSubstr(once)) << acts;
+  for (auto* computes : {"__device__ float note(float s) { float t = s; t *= 2; return t; }\n", "__device__ float note(float s) { return expf(s); }\n"})
+    EXPECT_THAT(with(computes, "if (s > 1e6f) s = note(s);"), testing::AllOf(HasSubstr("s = note(s);"), Not(HasSubstr(once)))) << computes;
+  EXPECT_THAT(with("struct Stats {\n  int *count;\n  __device__ void note(float s) const { atomicAdd(count, 1); }\n};\n", "Stats stats = {count};\n  if (s > 1e6f) stats.note(s);"), HasSubstr("if (lane == 0) stats.note(s)"));
+}
+
 TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {
   std::string body = " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n    y[i] = s;\n  }\n}\n";
   std::string head = "__global__ void k(const float *a, float *y, int n, int m) {\n";

@@ -87,10 +87,46 @@ class Sharing {
   size_t loops_ = 0;
 };
 
+/// What calls do that is not for their value: `if (s > most) count_overflow();`, which every lane would do.
+bool acts(const clang::CallExpr* call, int depth) {
+  auto* callee = call->getDirectCallee();
+  auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
+  if (method && (method->isTrivial() || method->isDefaulted())) return false;
+  const std::string name = callee && callee->getIdentifier() ? callee->getName().str() : "";
+  if (name.starts_with("atomic") || name.find("printf") != name.npos) return true;
+  auto* definition = visible_callee(call);
+  const bool own = definition && definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
+  if (!own) {   // A library's function of numbers, or one that says by pointers what it computed: sincosf(x, &s, &c).
+    const bool says = std::any_of(call->arg_begin(), call->arg_end(), [](auto* argument) { return argument->getType()->isPointerType(); });
+    return !callee || callee->getASTContext().getSourceManager().isWrittenInMainFile(callee->getLocation()) || (call->getType()->isVoidType() && !says);
+  }
+  if (depth == 0) return true;
+  bool does = false;
+  walk(definition->getBody(), [&](const clang::Stmt* inner) {
+    does |= llvm::isa<clang::AsmStmt, clang::LambdaExpr>(inner);
+    if (auto* target = assigned_by(inner)) {
+      auto* variable = variable_of(target);
+      auto* member = llvm::dyn_cast<clang::MemberExpr>(target->IgnoreParens());
+      const bool of_object = member && llvm::isa<clang::CXXThisExpr>(member->getBase()->IgnoreParenImpCasts());
+      // What a pointer or a reference among the parameters leads to is asked where it is given.
+      auto* through = llvm::dyn_cast<clang::ArraySubscriptExpr>(target->IgnoreParens());
+      auto* star = llvm::dyn_cast<clang::UnaryOperator>(target->IgnoreParens());
+      auto* pointer = through ? named_variable(through->getBase()) : star && star->getOpcode() == clang::UO_Deref ? named_variable(star->getSubExpr()) : nullptr;
+      const bool given = pointer && llvm::isa<clang::ParmVarDecl>(pointer);
+      does |= !of_object && !given && !(variable && variable->hasLocalStorage());
+    }
+    if (auto* more = llvm::dyn_cast<clang::CallExpr>(inner); more && !assigned_by(more)) does |= acts(more, depth - 1);
+    return !does;
+  });
+  return does;
+}
+
 bool Sharing::writes_memory(const clang::Stmt* statement) const {
+  constexpr int kDepth = 4;   // Calls of calls.
   bool writes = false;
   walk(statement, [&](const clang::Stmt* inner) {
     auto* target = assigned_by(inner);
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !target) writes |= acts(call, kDepth);
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !target)
       for (auto* argument : call->arguments()) {
         auto* address = llvm::dyn_cast<clang::UnaryOperator>(argument->IgnoreParenImpCasts());
