@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/words.h"
-#include "tuner/space/knob_text.h"
+#include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
 namespace kernelift {
@@ -159,16 +159,33 @@ void add_known(std::string_view text, std::set<std::string>& known) {
 /// Whether an element is a thread's by its number alone, and another run may have more of them than there are threads: any but
 /// those of the block's own arrays that are read by such numbers only, as in a tree of sums.
 bool owns_elements(std::string_view text, const Judges& judges) {
-  std::map<std::string, std::vector<std::string>> indices;
+  std::map<std::pair<std::string, size_t>, std::vector<std::string>> indices;   // By array and dimension.
   for (auto& one : subscripts(text))
-    if (one.dimension == 0) indices[one.array].push_back(one.index);
+    if (!one.declared) indices[{one.array, one.dimension}].push_back(one.index);
   return std::ranges::any_of(indices, [&](auto& one) {
     auto& [array, all] = one;
     if (std::ranges::none_of(all, [&](auto& index) { return holds(index, judges.threads); })) return false;
-    return !is_shared(text, array) || std::ranges::any_of(all, [&](auto& index) {
+    return !is_shared(text, array.first) || std::ranges::any_of(all, [&](auto& index) {
       return std::ranges::any_of(names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
     });
   });
+}
+
+/// Counters of loops that go as far as what is in `known`: `for (int u = 0; u < blockDim.x; ++u)`.
+void add_counters(std::string_view text, std::set<std::string>& known) {
+  for (auto& loop : headers(text, "for")) {
+    const size_t sign = loop.condition.find('<');
+    if (sign == loop.condition.npos) continue;
+    const std::string limit = loop.condition.substr(sign + (loop.condition.substr(sign + 1, 1) == "=" ? 2 : 1)), counter = trimmed(std::string_view(loop.condition).substr(0, sign));
+    if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
+  }
+}
+
+/// Threads' numbers along the other axes, and what is made of them alone: as many as ever.
+std::set<std::string> other_axes(const std::string& thread) {
+  std::set<std::string> others{"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockDim.x", "blockDim.y", "blockDim.z"};
+  others.erase(thread), others.erase("blockDim" + thread.substr(thread.find('.')));
+  return others;
 }
 
 /// The number goes where names are not followed: `int t{threadIdx.x}`, `int t(threadIdx.x)`, `me.t = threadIdx.x`, `#define tx threadIdx.x`.
@@ -206,7 +223,7 @@ void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, 
 }  // namespace
 
 bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread) {
-  const std::string text = blank_comments(source);
+  const std::string text = plain_text(source);
   if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> threads{thread}, alone{thread};  // What depends on the thread; what is its number.
@@ -231,51 +248,50 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
   for (auto& name : stepped) alone.erase(name);
   add_made(all, alone, stepped), add_given(text, alone), add_made(all, alone, stepped);
   std::set<std::string> known = sizes;
-  add_known(text, known);
+  known.merge(other_axes(thread));
+  add_known(text, known), add_counters(text, known);
   const Judges judges{alone, known};
   return !stepped.empty() && !compares(text, judges) && !chooses(text, judges) && !owns_elements(text, judges);
 }
 
 bool elements_follow_block(std::string_view source, const std::set<std::string>& given, const std::string& thread) {
-  const std::string text = blank_comments(source);
+  const std::string text = plain_text(source);
   if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> sizes = given, placed{"blockIdx"}, alone{thread}, stepped;
+  auto names_any = [](std::string_view value, const std::set<std::string>& of) {   // Not the x of threadIdx.x.
+    return std::ranges::any_of(names_in(value), [&](auto& name) { return of.contains(name); });
+  };
+  for (auto& one : all)
+    if (one.adds || names_any(one.value, {one.name})) stepped.insert(one.name);
   for (size_t before = 0; before != sizes.size() + placed.size() + alone.size();) {
     before = sizes.size() + placed.size() + alone.size();
     for (auto& one : all) {
       if (holds(one.value, placed)) placed.insert(one.name);
+      else if (names_any(without_indices(one.value), stepped)) continue;   // `int j = first + threadIdx.x` is another one each turn.
       else if (holds(without_indices(one.value), alone)) alone.insert(one.name);
       else if (!one.adds && holds(one.value, sizes) && !holds(one.value, {one.name})) sizes.insert(one.name);
     }
   }
-  for (auto& one : all)
-    if (one.adds || holds(one.value, {one.name})) stepped.insert(one.name);
   for (auto& name : stepped) alone.erase(name);
-  std::set<std::string> known = sizes, constants;
-  add_known(text, known), add_known(text, constants);
-  // `for (int u = 0; u < blockDim.x; ++u)`: as far as the block goes.
-  for (auto& loop : headers(text, "for")) {
-    const size_t sign = loop.condition.find('<');
-    if (sign == loop.condition.npos) continue;
-    const std::string limit = loop.condition.substr(sign + 1), counter = trimmed(std::string_view(loop.condition).substr(0, sign));
-    if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
-  }
+  std::set<std::string> known = sizes, constants = other_axes(thread);
+  known.merge(other_axes(thread));
+  add_known(text, known), add_known(text, constants), add_counters(text, known);
   const std::vector<Subscript> elements = subscripts(text);
   return std::ranges::none_of(elements, [&](auto& element) {
     const auto names = names_in(element.index);
-    const bool of_thread = element.dimension == 0 && !names.empty() && holds(element.index, alone) &&
+    const bool of_thread = !element.declared && !names.empty() && holds(element.index, alone) &&
                            std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
     if (!of_thread) return false;
     return !is_shared(text, element.array) || std::ranges::any_of(elements, [&](auto& use) {
-      return use.dimension == 0 && use.array == element.array && !use.declared &&
+      return use.dimension == element.dimension && use.array == element.array && !use.declared &&
              std::ranges::any_of(names_in(use.index), [&](auto& name) { return !alone.contains(name) && !known.contains(name); });
     });
   });
 }
 
 bool has_unasked_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread) {
-  const std::string text = blank_comments(source);
+  const std::string text = plain_text(source);
   const std::vector<Assignment> all = assignments(text);
   // Made of the block's number; of the thread's; of the block's size, and not of its number; and of the last two.
   std::set<std::string> placed{"blockIdx"}, threads{thread}, chunks = sizes, both;

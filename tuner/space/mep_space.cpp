@@ -400,39 +400,51 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   return true;
 }
 
-/// Axes grow one after the other, each beside the largest that those before it may become.
+/// Axes grow one after the other, each beside the largest that those before it may become and a block may hold.
 void MepSpace::Builder::keep_room() {
   Bindings values = original_;
   for (auto& parameter : parameters_) values[parameter.name] = parameter.values[parameter.start];
-  auto array_without = [&](const std::string& name, int64_t value) -> std::string {
-    Bindings tried = values, knobs;
-    tried[name] = value;
-    for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
-    for (auto& instance : mep_.instances) {
-      Dim3 block = instance.geometry.block;
-      tried["bx"] = block.x, tried["by"] = block.y, tried["bz"] = block.z;
-      for (auto& rule : made_.rules_) {
-        auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(tried);
-        if (size.ok() && *size > 0 && *size <= kLargestBlock) along(block, rule.axis) = static_cast<uint32_t>(*size);
-      }
-      if (std::string array = shared_without_room(parent_.source, knobs, block); !array.empty()) return array;
+  auto block_of = [&](const MepInstance& instance, const Bindings& tried) {
+    Bindings bound = tried;
+    Dim3 block = instance.geometry.block;
+    bound["bx"] = block.x, bound["by"] = block.y, bound["bz"] = block.z;
+    for (auto& rule : made_.rules_) {
+      auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(bound);
+      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kLargestGrid));
     }
+    return block;
+  };
+  auto is_held = [&](const Bindings& tried) {
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) { return block_of(instance, tried).count() <= static_cast<uint64_t>(kLargestBlock); });
+  };
+  auto array_without = [&](const Bindings& tried) -> std::string {
+    Bindings knobs;
+    for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
+    for (auto& instance : mep_.instances)
+      if (std::string array = shared_without_room(parent_.source, knobs, block_of(instance, tried)); !array.empty()) return array;
     return {};
   };
+  std::vector<const Tunable*> before;
   for (auto& parameter : parameters_) {
     const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(), [&](auto& rule) { return !rule.is_grid && rule.expression.variables().contains(parameter.name); });
     if (!shapes) continue;
     std::string small;
     std::erase_if(parameter.values, [&](int64_t value) {
       if (value <= values[parameter.name]) return false;
-      std::string array = array_without(parameter.name, value);
+      Bindings tried = values;
+      tried[parameter.name] = value;
+      for (auto* other : before)
+        for (auto wide = other->values.rbegin(); wide != other->values.rend(); ++wide)
+          if (tried[other->name] = *wide; is_held(tried)) break;
+      if (!is_held(tried)) return true;   // Beside none of the others' sizes.
+      std::string array = array_without(tried);
       if (small.empty()) small = array;
       return !array.empty();
     });
     if (!small.empty())
       leave_values(parameter.name, parameter.values, "its threads share " + small + ", which has no room for what more of them would put there; an extent that follows the block's size would have");
     parameter = make_parameter(parameter.name, parameter.values, values[parameter.name]);
-    values[parameter.name] = parameter.values.back();
+    before.push_back(&parameter);
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/words.h"
-#include "tuner/space/knob_text.h"
+#include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
 namespace kernelift {
@@ -24,6 +24,11 @@ class Room {
   Room(std::string text, const Bindings& knobs, const Dim3& block) : text_(std::move(text)), block_(block), values_(knobs) {
     add_constants();
     std::map<std::string, int> times;
+    for (size_t before = 0; before != threads_.size();) {
+      before = threads_.size();
+      for (auto& one : assignments(text_))
+        if (holds(without_indices(one.value), threads_)) threads_.insert(one.name);
+    }
     for (auto& one : assignments(text_)) {
       ++times[one.name], set_[one.name] = one.value;
       if (one.adds) times[one.name] += 2;
@@ -49,6 +54,7 @@ class Room {
   Dim3 block_;
   Bindings values_;
   std::map<std::string, std::string> set_;
+  std::set<std::string> threads_ = kThread;       ///< And what is made of them.
   std::vector<Header> asked_;
 };
 
@@ -148,29 +154,35 @@ bool Room::every_thread(Visit visit) const {
 std::string Room::array_without() const {
   const std::vector<Subscript> elements = subscripts(text_);
   for (auto& declared : elements) {
-    if (!declared.declared || trimmed(declared.index).empty()) continue;   // `extern __shared__ float all[]`: the launch says how many.
+    if (!declared.declared || trimmed(declared.index).empty()) continue;   // Of `extern __shared__ float all[]` the launch has as much for each thread.
     auto extent = written_out(declared.index);
     auto size = extent ? extent->evaluate(values_) : Result<int64_t>(usage_error("not read"));
-    bool of_threads = false, seen = false;
+    // Given to a function, or to a pointer that is not followed: used by whoever has it, as nobody knows.
+    for (size_t at : whole_words(text_, declared.array)) {
+      const size_t next = text_.find_first_not_of(" \t\n", at + declared.array.size());
+      if (next == text_.npos || text_[next] != '[') return declared.array;
+    }
     for (auto& use : elements) {
       if (use.declared || use.array != declared.array || use.dimension != declared.dimension) continue;
       auto index = written_out(use.index);
-      const auto names = index ? index->variables() : names_in(use.index);
+      if (!index && holds(use.index, threads_)) return declared.array;
+      const auto names = index ? index->variables() : std::set<std::string>();
       if (std::ranges::none_of(names, [&](auto& name) { return kThread.contains(name); })) continue;
-      of_threads = true;
-      const bool known = index && std::ranges::all_of(names, [&](auto& name) { return kThread.contains(name) || values_.contains(name) || name.starts_with("blockDim."); });
-      if (!known) continue;
-      seen = true;
+      // What else there is in it may be nothing.
+      Bindings nothing;
+      for (auto& name : names)
+        if (!kThread.contains(name) && !values_.contains(name) && !name.starts_with("blockDim.")) nothing[name] = 0;
       const std::vector<Expression> asked = conditions(use.at);
-      const bool fits = size.ok() && every_thread([&](const Bindings& thread) {
+      const bool fits = size.ok() && every_thread([&](Bindings& thread) {
         for (auto& condition : asked)
           if (auto holds = condition.evaluate(thread); holds.ok() && *holds == 0) return true;
+        for (auto& name : nothing) thread.insert(name);
         auto at = index->evaluate(thread);
+        for (auto& name : nothing) thread.erase(name.first);
         return at.ok() && *at < *size;
       });
       if (!fits) return declared.array;
     }
-    if (of_threads && !seen) return declared.array;
   }
   return {};
 }
@@ -178,7 +190,7 @@ std::string Room::array_without() const {
 }  // namespace
 
 std::string shared_without_room(std::string_view source, const Bindings& knobs, const Dim3& block) {
-  return block.count() > 1024 ? "" : Room(blank_comments(source), knobs, block).array_without();
+  return block.count() > 1024 ? "" : Room(plain_text(source), knobs, block).array_without();
 }
 
 std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {

@@ -8,6 +8,7 @@
 
 #include "core/base/words.h"
 #include "tuner/space/knob_text.h"
+#include "tuner/space/plain_text.h"
 
 namespace kernelift {
 namespace {
@@ -277,7 +278,7 @@ void Accesses::expression(const std::string& text, bool guarded) {
 }  // namespace
 
 bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, int axis) {
-  std::string code = blank_comments(std::string(source));
+  std::string code = plain_text(source);
   // Who compares its place along another axis is not held to a size along this one.
   for (size_t at : whole_words(code, "blockIdx"))
     if (code.compare(at + 8, 1, ".") == 0 && at + 9 < code.size() && std::string_view("xyz").find(code[at + 9]) != std::string_view::npos && code[at + 9] != "xyz"[axis])

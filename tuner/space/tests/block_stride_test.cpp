@@ -104,6 +104,33 @@ TEST(BlockStride, OfAGridThatFollowsTheBlockAsksForEachElementOfAChunk) {
     EXPECT_FALSE(unasked(good)) << good;
 }
 
+TEST(BlockStride, IsOfEveryAccessHoweverItIsSpelled) {
+  for (auto* unasked : {"const float* p = row + threadIdx.x;\nfor (int k = 0; k < n; k += blockDim.x) s += p[k];", "for (int k = 0; k < n; k += blockDim.x) s += __ldg(row + k + threadIdx.x);",
+                        "for (int k = 0; k < n; k += blockDim.x) s += reinterpret_cast<const float4*>(row)[k + threadIdx.x].x;", "for (int k = 0; k < n; k += blockDim.x) s += *(row + k + threadIdx.x);",
+                        "const float* p = row + threadIdx.x;\nfor (int k = 0; k < n; k += blockDim.x) { s += *p; p += blockDim.x; }"}) {
+    EXPECT_FALSE(turns(unasked)) << unasked;
+    EXPECT_TRUE(has_unasked_chunks("__global__ void k(float* out, const float* row, int n) {\n" + std::string(unasked) + "\n}\n", {"blockDim.x"}, "threadIdx.x")) << unasked;
+  }
+  EXPECT_TRUE(turns("const float* p = row + blockIdx.x * n;\nfor (int k = threadIdx.x; k < n; k += blockDim.x) s += p[k];"));
+  EXPECT_TRUE(turns("for (int k = TID; k < n; k += blockDim.x) s += row[k];", "blockDim.x", "#define TID threadIdx.x\n"));
+}
+
+TEST(BlockStride, OfABlocksOwnArrayIsJudgedByEachDimension) {
+  auto follow = [](const std::string& body) {
+    return elements_follow_block("__global__ void k(float* out, const float* in, int n, int r) {\nint tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * blockDim.x + tx;\n" + body + "\n}\n", {"blockDim.x", "TILE"}, "threadIdx.x");
+  };
+  EXPECT_FALSE(follow("__shared__ float lut[8][32];\nlut[ty][tx] = in[ty * 32 + tx];\nout[x] = lut[n / 32][n % 32];")) << "a table that fewer threads would fill in part";
+  EXPECT_FALSE(follow("__shared__ float tile[8][96];\ntile[ty][tx + r] = in[x];\nif (tx < r) tile[ty][tx] = 0;\nfor (int k = 0; k <= 2 * r; ++k) s += tile[ty][tx + k];")) << "as many as r";
+  EXPECT_TRUE(follow("__shared__ float a[TILE][TILE], b[TILE][TILE];\na[ty][tx] = in[x];\nb[ty][tx] = in[n + x];\nfor (int k = 0; k < TILE; ++k) s += a[ty][k] * b[k][tx];"));
+  EXPECT_TRUE(follow("__shared__ float tile[TILE][TILE + 1];\nfor (int j = 0; j < TILE; j += 8) tile[ty + j][tx] = in[x + j];\nfor (int j = 0; j < TILE; j += 8) out[x + j * n] = tile[tx][ty + j];")) << "a transposition";
+  EXPECT_TRUE(follow("__shared__ float tile[256];\nfor (int first = 0; first < n; first += blockDim.x) {\nint j = first + threadIdx.x;\nif (j < n) tile[tx] = in[j];\nfor (int u = 0; u < blockDim.x; ++u) s += tile[u];\n}")) << "another one each turn";
+}
+
+TEST(BlockStride, KnowsASumOfTheBlocksParts) {
+  EXPECT_TRUE(turns("__shared__ float part[32];\nfor (int j = threadIdx.x; j < n; j += blockDim.x) s += row[j];\nif (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;\n"
+                    "if (threadIdx.x == 0) for (int k = 0; k < blockDim.x / 32; ++k) t += part[k];"));
+}
+
 TEST(BlockStride, EndsOnTextThatIsBroken) {
   const std::string whole = "#define M(a, b) ((a) < b)\n__device__ int f(int i, int w) { return i < w; }\n__global__ void k(float* a, int n) {\n"
                             "  for (int i = threadIdx.x; i < n; i += blockDim.x) { if (f(i, n) && M(threadIdx.x, 3)) a[i] = min(i, 4); }\n  switch (threadIdx.x) { case 1: n <<= 2; }\n}\n";

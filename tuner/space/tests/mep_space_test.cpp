@@ -354,6 +354,23 @@ TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
   EXPECT_THAT(tried("32", "64", {}, &said), testing::Contains(512));
 }
 
+TEST(MepSpace, ABlockOfTwoAxesHasRoomWithBothOfThem) {
+  Mep mep = mep_with("(n + 31) / 32", "32", 16, 32, 500);
+  mep.launches[0].grid[1] = "(n + 7) / 8", mep.launches[0].block[1] = "8";
+  mep.instances[0].geometry = {{16, 63, 1}, {32, 8, 1}};
+  const std::string text = "__global__ void k(float* data, int n) {\n  __shared__ float all[512];\n  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+                           "  all[threadIdx.y * blockDim.x + threadIdx.x] = 1;\n  if (x < n && y < n) data[y * n + x] = all[threadIdx.y * blockDim.x + threadIdx.x];\n}\n";
+  auto space = MepSpace::create(mep, parent(text.c_str()));
+  size_t larger = 0;
+  for (uint64_t rank = 0; rank < space.space().count(); ++rank) {
+    Candidate candidate = space.materialise(space.space().at(rank));
+    auto block = candidate.launches.empty() ? mep.instances[0].geometry.block : candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->block;
+    EXPECT_LE(block.count(), 512u) << block.text();
+    larger += block.count() > 256;
+  }
+  EXPECT_GT(larger, 0u);
+}
+
 TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
   auto bytes = [](const std::string& block, const std::string& shared, const std::vector<Knob>& knobs, int64_t size) {
     Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);

@@ -23,11 +23,22 @@ TEST(SharedRoom, IsNeededByEachThreadThatComesThere) {
   EXPECT_EQ(without(bins + "out[n] = t < 256 ? 0 : bins[t];", {512}), "bins");
   EXPECT_EQ(without(bins + "bins[t + 1] = 0;", {256}), "bins");
   EXPECT_EQ(without(bins + "bins[t / n] = 0;", {64}), "bins") << "of what is not known";
+  EXPECT_EQ(without(bins + "bins[find(t)] = 0;", {64}), "bins");
   EXPECT_EQ(without(bins + "bins[data[n]] = 0;\nfor (int b = t; b < 256; b += blockDim.x) bins[b] = 0;", {512}), "") << "in turns";
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {256}), "");
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {288}), "part");
   EXPECT_EQ(without("__shared__ float part[32];\nif (lane == 0) part[warp] = 1;\nout[n] = part[lane];", {1024}), "");
   EXPECT_EQ(without("float mine[4];\nmine[t % 4] = 1;\nextern __shared__ float all[];\nall[t] = 2;", {512}), "") << "arrays of the thread, and of the launch";
+}
+
+TEST(SharedRoom, IsNotKnownOfWhatIsGivenAway) {
+  EXPECT_EQ(without("__shared__ float buffer[256];\nsum(buffer, t);", {128}), "buffer");
+  EXPECT_EQ(without("__shared__ float buffer[256];\nfloat* s = n ? buffer : out;\ns[t] = 1;", {128}), "buffer");
+  EXPECT_EQ(without("__shared__ float buffer[256];\nfloat* s = buffer;\ns[t] = 1;", {256}), "");
+  EXPECT_EQ(without("__shared__ float buffer[256];\nfloat* s = buffer + 1;\ns[t] = 1;", {256}), "buffer");
+  EXPECT_EQ(without("__shared__ float4 buffer[64];\nreinterpret_cast<float4*>(buffer)[t] = v;", {128}), "buffer");
+  EXPECT_EQ(without("__shared__ float tile[64 + 64];\ntile[t] = 1;\ntile[t + blockDim.x + n] = 2;", {64}), "");
+  EXPECT_EQ(without("__shared__ float tile[64 + 64];\ntile[t] = 1;\ntile[t + blockDim.x + n] = 2;", {128}), "tile") << "whatever n adds";
 }
 
 TEST(SharedRoom, IsOfEveryDimension) {

@@ -54,7 +54,7 @@ TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
     EXPECT_FALSE(lacks(kIndex + guarded + "\natomicAdd(out, s);")) << guarded;
     EXPECT_FALSE(lacks(kIndex + guarded + "\nif (threadIdx.x % 32 == 0) atomicAdd(&out[0], s);")) << guarded;
   }
-  for (auto* bare : {"float s = in[i] * n;", "float s = n * f(i);", "float s = 0;\nif (i < n) s = in[i];\ns += in[i + m];", "float s = in[i];\nif (m < n) s = 0;", "float s = 0;\nif (in[i] > 0) s = n;",
+  for (auto* bare : {"float s = __ldg(in + i) * n;", "float s = *(in + i) * n;", "const float* p = in + i;\nfloat s = *p * n;", "float s = n * ((const float*)in)[i];", "float s = in[i] * n;", "float s = n * f(i);", "float s = 0;\nif (i < n) s = in[i];\ns += in[i + m];", "float s = in[i];\nif (m < n) s = 0;", "float s = 0;\nif (in[i] > 0) s = n;",
                      "const int j = min(i, n - 1);\nfloat s = in[j];"}) {
     EXPECT_TRUE(lacks(kIndex + bare + last)) << bare;
     EXPECT_TRUE(lacks(kIndex + bare + "\natomicAdd(out, s);")) << bare;
