@@ -283,7 +283,8 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
     const bool of_thread = !element.declared && !names.empty() && holds(element.index, alone) &&
                            std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
     if (!of_thread) return false;
-    return !is_shared(text, element.array) || std::ranges::any_of(elements, [&](auto& use) {
+    if (!is_shared(text, element.array)) return !names_any(element.index, stepped);   // Of `x[first + t]` each turn has others.
+    return std::ranges::any_of(elements, [&](auto& use) {
       return use.dimension == element.dimension && use.array == element.array && !use.declared &&
              std::ranges::any_of(names_in(use.index), [&](auto& name) { return !alone.contains(name) && !known.contains(name); });
     });

@@ -165,7 +165,7 @@ std::string Room::array_without() const {
     for (auto& use : elements) {
       if (use.declared || use.array != declared.array || use.dimension != declared.dimension) continue;
       auto index = written_out(use.index);
-      if (!index && holds(use.index, threads_)) return declared.array;
+      if (!index && holds(without_indices(use.index), threads_)) return declared.array;   // Data are none of the block's size.
       const auto names = index ? index->variables() : std::set<std::string>();
       if (std::ranges::none_of(names, [&](auto& name) { return kThread.contains(name); })) continue;
       // What else there is in it may be nothing.

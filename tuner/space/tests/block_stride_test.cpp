@@ -117,13 +117,14 @@ TEST(BlockStride, IsOfEveryAccessHoweverItIsSpelled) {
 
 TEST(BlockStride, OfABlocksOwnArrayIsJudgedByEachDimension) {
   auto follow = [](const std::string& body) {
-    return elements_follow_block("__global__ void k(float* out, const float* in, int n, int r) {\nint tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * blockDim.x + tx;\n" + body + "\n}\n", {"blockDim.x", "TILE"}, "threadIdx.x");
+    return elements_follow_block("#define TILE 16\n__global__ void k(float* out, const float* in, int n, int r) {\nint tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * blockDim.x + tx;\n" + body + "\n}\n", {"blockDim.x", "TILE"}, "threadIdx.x");
   };
   EXPECT_FALSE(follow("__shared__ float lut[8][32];\nlut[ty][tx] = in[ty * 32 + tx];\nout[x] = lut[n / 32][n % 32];")) << "a table that fewer threads would fill in part";
   EXPECT_FALSE(follow("__shared__ float tile[8][96];\ntile[ty][tx + r] = in[x];\nif (tx < r) tile[ty][tx] = 0;\nfor (int k = 0; k <= 2 * r; ++k) s += tile[ty][tx + k];")) << "as many as r";
   EXPECT_TRUE(follow("__shared__ float a[TILE][TILE], b[TILE][TILE];\na[ty][tx] = in[x];\nb[ty][tx] = in[n + x];\nfor (int k = 0; k < TILE; ++k) s += a[ty][k] * b[k][tx];"));
   EXPECT_TRUE(follow("__shared__ float tile[TILE][TILE + 1];\nfor (int j = 0; j < TILE; j += 8) tile[ty + j][tx] = in[x + j];\nfor (int j = 0; j < TILE; j += 8) out[x + j * n] = tile[tx][ty + j];")) << "a transposition";
   EXPECT_TRUE(follow("__shared__ float tile[256];\nfor (int first = 0; first < n; first += blockDim.x) {\nint j = first + threadIdx.x;\nif (j < n) tile[tx] = in[j];\nfor (int u = 0; u < blockDim.x; ++u) s += tile[u];\n}")) << "another one each turn";
+  EXPECT_TRUE(follow("__shared__ float tile[TILE];\nfor (int first = 0; first < n; first += TILE) {\nif (first + threadIdx.x < n) tile[threadIdx.x] = in[first + threadIdx.x];\nfor (int u = 0; u < TILE; ++u) s += tile[u];\n}")) << "written out";
 }
 
 TEST(BlockStride, KnowsASumOfTheBlocksParts) {

@@ -24,6 +24,7 @@ TEST(SharedRoom, IsNeededByEachThreadThatComesThere) {
   EXPECT_EQ(without(bins + "bins[t + 1] = 0;", {256}), "bins");
   EXPECT_EQ(without(bins + "bins[t / n] = 0;", {64}), "bins") << "of what is not known";
   EXPECT_EQ(without(bins + "bins[find(t)] = 0;", {64}), "bins");
+  EXPECT_EQ(without(bins + "bins[data[t]] = 0;", {512}), "");
   EXPECT_EQ(without(bins + "bins[data[n]] = 0;\nfor (int b = t; b < 256; b += blockDim.x) bins[b] = 0;", {512}), "") << "in turns";
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {256}), "");
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {288}), "part");
