@@ -131,6 +131,16 @@ bool WholeChunks::is_of_thread(const Stmt* text) const {
   return is_of_thread(text, seen);
 }
 
+bool WholeChunks::is_length(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+  if (names(text, is_builtin) || names(text, is_thread)) return false;
+  std::set<const ValueDecl*> variables;
+  add_variables(text, variables);
+  return std::all_of(variables.begin(), variables.end(), [&](auto* variable) {
+    auto& given = uses_.given_to(variable);
+    return seen.insert(variable).second && !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* value) { return is_length(value, seen); });
+  });
+}
+
 bool WholeChunks::is_asked(Place constant, const Chunked& chunked) const {
   const Expr* step = nullptr;
   std::set<const ValueDecl*> numbers;
@@ -160,6 +170,7 @@ bool WholeChunks::divides_only(SourceLocation constant) const {
   return std::any_of(chunked_.begin(), chunked_.end(), [&](auto& chunked) {
     if (!leads(constant, chunked.chunk) || (chunked.number && leads(constant, chunked.number))) return false;
     const Expr* step = nullptr;
+    if (std::set<const ValueDecl*> seen; chunked.number && !is_length(chunked.chunk, seen)) return false;
     // Threads that take turns come to each element by itself.
     if (!chunked.number && is_of_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step)))) return false;
     return !is_asked(constant, chunked);

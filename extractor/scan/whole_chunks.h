@@ -40,6 +40,8 @@ class WholeChunks : public clang::DynamicRecursiveASTVisitor {
   bool leads(Place place, const clang::Stmt* text) const { return uses_.leading_to(text).contains(place); }
   bool is_of_thread(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;
   bool is_of_thread(const clang::Stmt* text) const;
+  /// As long as another: constants, and what is made of them alone. Not a row that is so many of them from the first.
+  bool is_length(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;
   void ask(const clang::Expr* side);
   /// Some comparison is of an element of the chunk, and not of its first.
   bool is_asked(Place constant, const Chunked& chunked) const;

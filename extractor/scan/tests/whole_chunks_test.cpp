@@ -45,6 +45,12 @@ TEST(WholeChunks, AreTurnedFreelyWhereEachElementIsAskedFor) {
   EXPECT_EQ(chunk("for (int i = blockIdx.x * K + threadIdx.x; i < n; i += K * gridDim.x) x[i] = a[i];", "", "K"), "turns");
   EXPECT_EQ(chunk("__shared__ float tile[K][K + 1];\n  int i = blockIdx.x * K + threadIdx.x;\n  float sum = 0;\n  for (int t = 0; t < (n + K - 1) / K; ++t) {\n    int at = t * K + threadIdx.x;\n    tile[0][threadIdx.x] = at < n ? a[at] : 0;\n"
                   "    __syncthreads();\n    for (int u = 0; u < K; ++u) sum += tile[0][u];\n    __syncthreads();\n  }\n  if (i < n) x[i] = sum;", "", "K"), "turns");
+  const std::string product = "__shared__ float as[K][K], bs[K][K];\n  int row = blockIdx.y * K + threadIdx.y, col = blockIdx.x * K + threadIdx.x;\n  float sum = 0;\n  for (int t = 0; t < (n + K - 1) / K; ++t) {\n"
+                              "    as[threadIdx.y][threadIdx.x] = row < n && t * K + threadIdx.x < n ? a[row * n + t * K + threadIdx.x] : 0;\n"
+                              "    bs[threadIdx.y][threadIdx.x] = col < n && t * K + threadIdx.y < n ? a[(t * K + threadIdx.y) * n + col] : 0;\n"
+                              "    __syncthreads();\n    for (int u = 0; u < K; ++u) sum += as[threadIdx.y][u] * bs[u][threadIdx.x];\n    __syncthreads();\n  }\n  if (row < n && col < n) x[row * n + col] = sum;";
+  EXPECT_EQ(chunk(product, "", "K"), "turns") << "rows that are so many chunks down are no chunks";
+  EXPECT_EQ(chunk("const int part = 2 * K;\n  int i = blockIdx.x * B + threadIdx.x;\n  if (i >= n) return;\n  for (int b = 0; b < m; ++b) x[i] += a[b * part];"), "divides") << "whole parts";
 }
 
 }  // namespace
