@@ -290,7 +290,8 @@ TEST_F(OnGpu, EventsSayWhatCuptiRecords) {
                  check.text().c_str(), with, without, after.timings[0].seconds * 1e6, as_ever.timings[0].seconds * 1e6);
     EXPECT_TRUE(check.agrees()) << check.text();
     EXPECT_GE(check.launches, 20);
-    EXPECT_NEAR(after.timings[0].seconds, as_ever.timings[0].seconds, std::max(0.5e-6, 0.03 * as_ever.timings[0].seconds));
+    // Events of both processes resolve half a microsecond, as CUDA documents.
+    EXPECT_NEAR(after.timings[0].seconds, as_ever.timings[0].seconds, std::max(1e-6, 0.03 * as_ever.timings[0].seconds));
   }
 }
 
