@@ -272,6 +272,12 @@ static Json to_json(const MepInstance& instance) {
   return json;
 }
 
+Bindings Mep::knob_values() const {
+  Bindings values;
+  for (auto& knob : knobs) values[knob.name] = knob.value;
+  return values;
+}
+
 std::vector<const LaunchSite*> Mep::all_launches() const {
   std::vector<const LaunchSite*> all;
   for (auto* sites : {&launches, &sibling_launches})

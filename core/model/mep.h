@@ -130,6 +130,8 @@ struct Mep {
 
   /// Of all kernels that its text defines.
   std::vector<const LaunchSite*> all_launches() const;
+  /// By name, as recorded.
+  Bindings knob_values() const;
 
   /// What to be warned of where several units became one, a clause; empty where they did not.
   std::string linked_text() const;

@@ -7,22 +7,8 @@
 #include "clang/AST/ExprCXX.h"
 
 namespace kernelift {
-namespace {
 
 using namespace clang;
-
-const ValueDecl* variable_in(const Expr* e) {
-  auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
-  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
-}
-
-void add_all(const Stmt* text, std::set<const Stmt*>& into) {
-  if (!text) return;
-  into.insert(text);
-  for (auto* child : text->children()) add_all(child, into);
-}
-
-}  // namespace
 
 void Capacities::take(const Closure& closure) {
   for (int index : closure.items)

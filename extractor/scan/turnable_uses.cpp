@@ -56,6 +56,17 @@ bool is_constant(const Expr* e) {
   return init && (init->isValueDependent() ? is_constant(init) : init->isEvaluatable(variable->getASTContext()));
 }
 
+const ValueDecl* variable_in(const Expr* e) {
+  auto* reference = e ? llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts()) : nullptr;
+  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
+}
+
+void add_all(const Stmt* text, std::set<const Stmt*>& into) {
+  if (!text) return;
+  into.insert(text);
+  for (auto* child : text->children()) add_all(child, into);
+}
+
 bool mentions_thread(const Stmt* text) {
   if (auto* reference = llvm::dyn_cast_or_null<DeclRefExpr>(text))
     if (auto* name = reference->getDecl()->getIdentifier()) {

@@ -18,6 +18,10 @@ namespace kernelift {
 
 /// threadIdx and its kin: who does what.
 bool mentions_thread(const clang::Stmt* text);
+/// The variable of the expression if, parentheses and implicit casts aside, it is a plain name; null is none.
+const clang::ValueDecl* variable_in(const clang::Expr* e);
+/// The text and all below it.
+void add_all(const clang::Stmt* text, std::set<const clang::Stmt*>& into);
 /// A literal or a name of a constant, or arithmetic over those alone.
 bool is_constant(const clang::Expr* e);
 

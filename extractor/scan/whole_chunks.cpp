@@ -10,11 +10,6 @@ namespace {
 
 using namespace clang;
 
-const ValueDecl* variable_in(const Expr* e) {
-  auto* reference = e ? llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts()) : nullptr;
-  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
-}
-
 /// What the loop steps by one, or by `step`.
 const ValueDecl* counter_of(const ForStmt* loop, const Expr*& step) {
   step = nullptr;
@@ -32,12 +27,6 @@ const Expr* first_of(const ForStmt* loop, const ValueDecl* counter) {
       if (auto* variable = llvm::dyn_cast<VarDecl>(one); variable && variable->getCanonicalDecl() == counter) return variable->getInit();
   auto* set = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit());
   return set && set->getOpcode() == BO_Assign ? set->getRHS() : nullptr;
-}
-
-void add_all(const Stmt* text, std::set<const Stmt*>& into) {
-  if (!text) return;
-  into.insert(text);
-  for (auto* child : text->children()) add_all(child, into);
 }
 
 bool names(const Stmt* text, bool (*builtin)(llvm::StringRef)) {

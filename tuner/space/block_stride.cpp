@@ -181,7 +181,7 @@ void add_counters(std::string_view text, std::set<std::string>& known) {
   }
 }
 
-/// Threads' numbers along the other axes, and what is made of them alone: as many as ever.
+/// Threads' numbers along the other axes, and how many there are: as ever.
 std::set<std::string> other_axes(const std::string& thread) {
   std::set<std::string> others{"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockDim.x", "blockDim.y", "blockDim.z"};
   others.erase(thread), others.erase("blockDim" + thread.substr(thread.find('.')));
@@ -275,7 +275,7 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
   }
   for (auto& name : stepped) alone.erase(name);
   std::set<std::string> known = sizes, constants = other_axes(thread);
-  known.merge(other_axes(thread));
+  known.insert(constants.begin(), constants.end());
   add_known(text, known), add_known(text, constants), add_counters(text, known);
   const std::vector<Subscript> elements = subscripts(text);
   return std::ranges::none_of(elements, [&](auto& element) {
@@ -301,6 +301,8 @@ bool has_unasked_chunks(std::string_view source, const std::set<std::string>& si
   add_made(all, chunks, placed);
   for (auto& name : threads)
     if (chunks.contains(name)) both.insert(name);
+  std::set<std::string> made = chunks;   // But for the size itself.
+  for (auto& size : sizes) made.erase(size);
   auto is_of_both = [&](std::string_view words) { return holds(words, both) || (holds(words, threads) && holds(words, chunks)); };
   std::vector<Header> asking;
   for (auto* word : {"if", "while", "for"})
@@ -310,11 +312,8 @@ bool has_unasked_chunks(std::string_view source, const std::set<std::string>& si
     const std::string_view index = use.index;
     if (use.declared || is_shared(text, use.array) || !is_of_both(index) || index.find("min(") != index.npos) return false;
     // `x[blockIdx.x * blockDim.x + threadIdx.x]` is the place that the grid's guard is of.
-    std::set<std::string> stepped = chunks;
-    for (auto& size : sizes) stepped.erase(size);
-    if (holds(index, placed) && !holds(index, both) && !holds(index, stepped)) return false;
-    const size_t line = text.find_last_of(";{}", use.at), begin = line == text.npos ? 0 : line;
-    const std::string_view before = std::string_view(text).substr(begin, use.at - begin);
+    if (holds(index, placed) && !holds(index, both) && !holds(index, made)) return false;
+    const std::string_view before = statement_before(text, use.at);
     const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos) && is_of_both(before) && before.find_first_of("<>") != before.npos;
     return !chosen && std::ranges::none_of(asking, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
   });

@@ -23,10 +23,6 @@ size_t before(std::string_view text, size_t at) {
   while (at > 0 && is_blank(text[at - 1])) --at;
   return at == 0 ? text.npos : at - 1;
 }
-size_t past_blanks(std::string_view text, size_t at) {
-  while (at < text.size() && is_blank(text[at])) ++at;
-  return at;
-}
 
 bool is_name(std::string_view text) { return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && end_of_word(text, 0) == text.size(); }
 
@@ -152,10 +148,9 @@ std::set<std::string> pointers(std::string_view text) {
     while (begin > 0 && (word_character(text[begin - 1]) || is_blank(text[begin - 1]) || std::string_view(":<>*").find(text[begin - 1]) != std::string_view::npos)) --begin;
     const std::string type = trimmed(text.substr(begin, at - begin));
     const char opens = begin == 0 ? ';' : text[begin - 1];
-    const size_t line = text.find_last_of(";{}", at), from = line == text.npos ? 0 : line;
-    const bool parameter = (opens == '(' || opens == ',') && text.substr(from, at - from).find("__global__") != text.npos;
-    const bool in_function = (opens == '(' || opens == ',') && text.substr(from, at - from).find("__device__") != text.npos;
-    if (!type.empty() && type != "return" && end > name && (opens == ';' || opens == '{' || opens == '}' || parameter || in_function)) found.emplace(text.substr(name, end - name));
+    const std::string_view statement = statement_before(text, at);
+    const bool parameter = (opens == '(' || opens == ',') && (statement.find("__global__") != text.npos || statement.find("__device__") != text.npos);
+    if (!type.empty() && type != "return" && end > name && (opens == ';' || opens == '{' || opens == '}' || parameter)) found.emplace(text.substr(name, end - name));
   }
   return found;
 }

@@ -194,8 +194,7 @@ std::string shared_without_room(std::string_view source, const Bindings& knobs, 
 }
 
 std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
-  Bindings knobs;
-  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  const Bindings knobs = mep.knob_values();
   std::optional<Expression> all;
   for (auto* site : mep.all_launches()) {
     auto bytes = Expression::parse(site->shared);

@@ -9,6 +9,7 @@
 #include "core/base/words.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/plain_text.h"
+#include "tuner/space/statement_text.h"
 
 namespace kernelift {
 namespace {
@@ -92,18 +93,6 @@ bool decides(const std::string& piece) {
   for (auto* word : {"if", "while", "for", "min", "max"})
     if (mentions(piece, word)) return true;
   return piece.find_first_of("?<>") != piece.npos;
-}
-
-size_t past_blanks(const std::string& text, size_t at) { return std::min(text.find_first_not_of(" \t\n\r", at), text.size()); }
-
-/// Behind the bracket that closes the one at `at`.
-size_t past_bracket(const std::string& text, size_t at) {
-  int depth = 0;
-  do {
-    if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
-    if (std::string_view(")]}").find(text[at]) != std::string_view::npos) --depth;
-  } while (++at < text.size() && depth > 0);
-  return at;
 }
 
 /// What a body stores and reads in memory that is not the thread's or the block's own, and whether those past a size take part.

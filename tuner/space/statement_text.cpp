@@ -18,6 +18,13 @@ std::string trimmed(std::string_view text) {
   return begin == text.npos ? "" : std::string(text.substr(begin, end - begin + 1));
 }
 
+size_t past_blanks(std::string_view text, size_t at) { return std::min(text.find_first_not_of(" \t\n\r", at), text.size()); }
+
+std::string_view statement_before(std::string_view text, size_t at) {
+  const size_t line = text.find_last_of(";{}", at), begin = line == text.npos ? 0 : line;
+  return text.substr(begin, at - begin);
+}
+
 size_t end_of_expression(std::string_view text, size_t at) {
   for (int depth = 0; at < text.size(); ++at) {
     if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
@@ -98,11 +105,7 @@ std::set<std::string> names_in(std::string_view text) {
   return found;
 }
 
-/// From the end of the statement or block before.
-static bool declares_shared(std::string_view text, size_t at) {
-  const size_t line = text.find_last_of(";{}", at), begin = line == text.npos ? 0 : line;
-  return text.substr(begin, at - begin).find("__shared__") != text.npos;
-}
+static bool declares_shared(std::string_view text, size_t at) { return statement_before(text, at).find("__shared__") != text.npos; }
 
 std::vector<Subscript> subscripts(std::string_view text) {
   std::vector<Subscript> found;

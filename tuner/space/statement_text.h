@@ -10,6 +10,10 @@ namespace kernelift {
 
 bool holds(std::string_view text, const std::set<std::string>& names);
 std::string trimmed(std::string_view text);
+/// The first that is no blank, from `at` on; the text's end if none is.
+size_t past_blanks(std::string_view text, size_t at);
+/// What stands in front of `at`, from the end of the statement or block before.
+std::string_view statement_before(std::string_view text, size_t at);
 
 /// The end of the expression that begins at `at`: what separates it from the next, or closes what is around it.
 size_t end_of_expression(std::string_view text, size_t at);

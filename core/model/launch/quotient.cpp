@@ -57,8 +57,7 @@ std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis)
   const std::string at = "the launch at line " + std::to_string(site.range.line) + " ";
   auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
   if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return at + "does not spell its grid and block as expressions";
-  Bindings knobs;
-  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  const Bindings knobs = mep.knob_values();
   if (auto always = grid->evaluate(knobs); always.ok()) {
     bool as_recorded = std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
     return as_recorded ? "" : at + "always has " + std::to_string(*always) + " blocks, and others were recorded";
@@ -117,8 +116,7 @@ std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bi
 }  // namespace
 
 std::set<size_t> covered_parameters(const Mep& mep, const LaunchSite& site, int axis) {
-  Bindings knobs;
-  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  const Bindings knobs = mep.knob_values();
   std::set<size_t> parameters;
   if (auto covered = covered_by(site, knobs, axis))
     for (auto& size : *covered) parameters.insert(size.parameter);
@@ -126,8 +124,7 @@ std::set<size_t> covered_parameters(const Mep& mep, const LaunchSite& site, int 
 }
 
 std::optional<std::set<CoveredSize>> covered_sizes(const Mep& mep, int axis) {
-  Bindings knobs;
-  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  const Bindings knobs = mep.knob_values();
   std::optional<std::set<CoveredSize>> all;
   if (!mep.unseen_launches.empty()) return std::set<CoveredSize>();
   for (auto* site : mep.all_launches()) {

@@ -45,15 +45,6 @@ class Collector : public clang::DiagnosticConsumer {
   std::string text;
 };
 
-bool is_builtin_variable(const clang::Expr* expression) {
-  expression = expression->IgnoreParenImpCasts();
-  if (auto* hidden = llvm::dyn_cast<clang::OpaqueValueExpr>(expression); hidden && hidden->getSourceExpr()) expression = hidden->getSourceExpr()->IgnoreParenImpCasts();
-  auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression);
-  if (!reference || !reference->getDecl()->getIdentifier()) return false;
-  llvm::StringRef name = reference->getDecl()->getName();
-  return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";
-}
-
 /// The statement that ends where this one does, without a brace of this one's own.
 const clang::Stmt* last_within(const clang::Stmt* statement) {
   const clang::Stmt* inner = nullptr;
@@ -369,20 +360,25 @@ std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root) {
   return found;
 }
 
+std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement) {
+  const clang::Expr* whole = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+  char member = 0;
+  if (auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(statement)) {
+    auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParenImpCasts());
+    if (!property || !property->getPropertyDecl()->getIdentifier()) return std::nullopt;
+    whole = property->getBaseExpr()->IgnoreParenImpCasts(), member = property->getPropertyDecl()->getName().front();
+    if (auto* base = llvm::dyn_cast<clang::OpaqueValueExpr>(whole)) whole = base->getSourceExpr()->IgnoreParenImpCasts();
+  }
+  auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(whole);
+  const std::string name = reference ? reference->getDecl()->getNameAsString() : "";
+  if (name != "threadIdx" && name != "blockIdx" && name != "blockDim" && name != "gridDim") return std::nullopt;
+  return std::pair(name, member);
+}
+
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed) {
   bool invariant = true;
   walk(expression, [&](const clang::Stmt* statement) {
-    if (auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(statement)) {
-      bool builtin = false;
-      walk(pseudo->getSyntacticForm()->IgnoreParenImpCasts(), [&](const clang::Stmt* inner) {
-        if (auto* part = llvm::dyn_cast<clang::Expr>(inner)) builtin |= is_builtin_variable(part);
-        return true;
-      });
-      if (auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()))
-        builtin |= is_builtin_variable(property->getBaseExpr());
-      invariant &= builtin;
-      return false;
-    }
+    if (llvm::isa<clang::PseudoObjectExpr>(statement)) return invariant &= builtin_of(statement).has_value(), false;
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
       if (llvm::isa<clang::FunctionDecl>(reference->getDecl())) return invariant;  // The call itself is judged.

@@ -94,6 +94,8 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
 /// A pointer to a variable of the thread's own is kept in another: `int* p = seen;`. Who writes through it is not seen to change `seen`.
 bool keeps_addresses(const KernelSource& source, const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
+/// Which built-in variable it is, "blockIdx" and 'x', however it is spelled; 0 of one that is used whole, `const uint3 b = blockIdx;`.
+std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement);
 /// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);
 /// The definition that a call runs, a template's by its pattern, if it can be seen: the callee, or the only function of an

@@ -53,8 +53,7 @@ uint64_t spelled_threads(const Mep& mep) {
 std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   auto sites = mep.all_launches();
   bool all = !sites.empty() && mep.unseen_launches.empty();
-  Bindings knobs;
-  for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
+  const Bindings knobs = mep.knob_values();
   for (auto* site : sites) {
     auto expression = Expression::parse(site->block[0]);
     auto now = expression.ok() ? expression->evaluate(knobs) : Result<int64_t>(usage_error("not read"));
@@ -69,8 +68,7 @@ void read_block(const Mep& mep, RuleContext& facts) {
   std::string text;
   const auto sites = mep.all_launches();
   bool visible = !sites.empty() && mep.unseen_launches.empty(), known = visible;
-  Bindings values;
-  for (auto& knob : mep.knobs) values[knob.name] = knob.value;
+  const Bindings values = mep.knob_values();
   for (auto* site : sites) {
     std::string product;
     for (auto& axis : site->block) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/space/tests/broken_text.h"
+
 namespace kernelift {
 namespace {
 
@@ -135,20 +137,11 @@ TEST(BlockStride, KnowsASumOfTheBlocksParts) {
 TEST(BlockStride, EndsOnTextThatIsBroken) {
   const std::string whole = "#define M(a, b) ((a) < b)\n__device__ int f(int i, int w) { return i < w; }\n__global__ void k(float* a, int n) {\n"
                             "  for (int i = threadIdx.x; i < n; i += blockDim.x) { if (f(i, n) && M(threadIdx.x, 3)) a[i] = min(i, 4); }\n  switch (threadIdx.x) { case 1: n <<= 2; }\n}\n";
-  const std::string odd = "(){}[];?=<>-.,#&|\"'/*";
-  uint64_t state = 1;
-  auto next = [&](size_t bound) { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound; };
-  for (int turn = 0; turn < 3000; ++turn) {
-    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
-    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
-      const size_t at = next(text.size());
-      if (next(2) == 0) text.erase(at, next(12));
-      else text.insert(at, 1, odd[next(odd.size())]);
-    }
+  for_broken_texts(whole, [](auto& text) {
     takes_turns(text, {"blockDim.x"}, "threadIdx.x");
     elements_follow_block(text, {"blockDim.x"}, "threadIdx.x");
     has_unasked_chunks(text, {"blockDim.x"}, "threadIdx.x");
-  }
+  });
 }
 
 }  // namespace

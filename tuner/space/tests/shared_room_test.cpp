@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/space/tests/broken_text.h"
+
 namespace kernelift {
 namespace {
 
@@ -55,18 +57,7 @@ TEST(SharedRoom, IsOfEveryDimension) {
 
 TEST(SharedRoom, EndsOnTextThatIsBroken) {
   const std::string whole = "#define M 4\n__global__ void k(float* a, int n) {\n  __shared__ float s[M][M + 1];\n  int t = threadIdx.x, u = t + u, v = w, w = v;\n  if (t < M && n) s[t][v ? u : w] = 0;\n}\n";
-  const std::string odd = "(){}[];?=<>-.,#&|\"'/*";
-  uint64_t state = 1;
-  auto next = [&](size_t bound) { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound; };
-  for (int turn = 0; turn < 3000; ++turn) {
-    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
-    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
-      const size_t at = next(text.size());
-      if (next(2) == 0) text.erase(at, next(12));
-      else text.insert(at, 1, odd[next(odd.size())]);
-    }
-    shared_without_room(text, {}, {8});
-  }
+  for_broken_texts(whole, [](auto& text) { shared_without_room(text, {}, {8}); });
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/space/tests/broken_text.h"
+
 namespace kernelift {
 namespace {
 
@@ -87,18 +89,7 @@ TEST(SizeGuard, EndsOnTextThatDoesNot) {
 TEST(SizeGuard, EndsOnTextThatIsBroken) {
   const std::string whole = "__global__ void k(float* a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int j = i; j < n; j += n) { if (a[j] > 0) atomicAdd(&a[j], 1.f); else a[0]++; }\n"
                             "  a[blockIdx.x] = i < n ? a[i] : p->n;\n  do { a[i] += 1; } while (i < n);\n}\n";
-  const std::string odd = "(){}[];?=<>-.#\"'/*";
-  uint64_t state = 1;
-  auto next = [&](size_t bound) { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33 ? (state >> 33) % bound : 0; };
-  for (int turn = 0; turn < 3000; ++turn) {
-    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
-    for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
-      const size_t at = next(text.size());
-      if (next(2) == 0) text.erase(at, next(12));
-      else text.insert(at, 1, odd[next(odd.size())]);
-    }
-    lacks_guard(text, {"n"}, 0);
-  }
+  for_broken_texts(whole, [](auto& text) { lacks_guard(text, {"n"}, 0); });
 }
 
 }  // namespace

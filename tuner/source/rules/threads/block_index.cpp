@@ -121,21 +121,6 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   return found;
 }
 
-std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement) {
-  const clang::Expr* whole = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-  char member = 0;
-  if (auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(statement)) {
-    auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParenImpCasts());
-    if (!property || !property->getPropertyDecl()->getIdentifier()) return std::nullopt;
-    whole = property->getBaseExpr()->IgnoreParenImpCasts(), member = property->getPropertyDecl()->getName().front();
-    if (auto* base = llvm::dyn_cast<clang::OpaqueValueExpr>(whole)) whole = base->getSourceExpr()->IgnoreParenImpCasts();
-  }
-  auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(whole);
-  const std::string name = reference ? reference->getDecl()->getNameAsString() : "";
-  if (std::find(std::begin(kBuiltins), std::end(kBuiltins), name) == std::end(kBuiltins)) return std::nullopt;
-  return std::pair(name, member);
-}
-
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) {
   std::string text = squeezed(source.spelled(builtin));
   return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](auto* name) { return text.starts_with(std::string(name) + "."); });

@@ -33,8 +33,6 @@ struct GlobalIndex {
 /// the kernel may know how many blocks there are, and go on from the index in a loop: `for (i = …; i < n; i += blockDim.x * gridDim.x)`.
 std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis, bool in_strides = false);
 
-/// Which built-in variable it is, "blockIdx" and 'x', however it is spelled; 0 of one that is used whole, `const uint3 b = blockIdx;`.
-std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement);
 /// Whether `threadIdx.x` or one of its kin is spelled there in these words, not by a macro.
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);
 
